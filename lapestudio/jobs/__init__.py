@@ -1,0 +1,1 @@
+"""Start, watch, stop and list runs; imports neither torch nor Qt."""

@@ -1,0 +1,1 @@
+"""The window: a thin face on specs, events and run folders."""

@@ -1,0 +1,1 @@
+"""The pictures: heatmaps, neuron map, curves."""
