@@ -5,7 +5,7 @@ The worker writes them, the window and the command line read them; nothing else 
 
 import time
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeGuard
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
@@ -132,6 +132,6 @@ def event_from_line(line: str | bytes) -> Event:
     return _ADAPTER.validate_json(line)
 
 
-def is_terminal(event: Event) -> bool:
+def is_terminal(event: Event) -> TypeGuard[TerminalEvent]:
     """Say whether no event of the same attempt can follow."""
     return isinstance(event, ResultEvent | StoppedEvent | ErrorEvent)

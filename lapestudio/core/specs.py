@@ -14,6 +14,7 @@ from lapestudio.core.errors import UserError
 DtypeName = Literal["auto", "float32", "bfloat16", "float16"]
 ExportDtypeName = Literal["keep", "float32", "bfloat16", "float16"]
 MIN_LANGUAGES = 2
+_MAX_NAMED_LANGUAGES = 3
 
 
 class Settings(BaseModel):
@@ -204,6 +205,18 @@ def spec_from_json(text: str | bytes, *, origin: str) -> JobSpec:
         return _ADAPTER.validate_json(text)
     except ValidationError as error:
         raise UserError(f"{origin} is not a valid job description: {first_problem(error)}") from error
+
+
+def job_label(spec: JobSpec) -> str:
+    """Return a short word for lists and folder names: the language, the number of languages, the written folder."""
+    match spec:
+        case TrainSpec():
+            return spec.language
+        case ExportSpec():
+            return spec.out.name
+        case IdentifySpec() | EvaluateSpec():
+            languages = [corpus.language for corpus in spec.corpora]
+            return "-".join(languages) if len(languages) <= _MAX_NAMED_LANGUAGES else f"{len(languages)}-languages"
 
 
 def first_problem(error: ValidationError) -> str:
