@@ -8,6 +8,8 @@ from pydantic import ValidationError
 
 from lapestudio.core.events import Event, event_from_line, event_to_line
 
+_LAST_BYTES = 32 * 1024
+
 
 class EventWriter:
     """Appends events to a file; each is on its way to disk when `write` returns, and nobody need be reading."""
@@ -67,8 +69,26 @@ class EventTail:
         return [event for line in whole.split(b"\n") if line and (event := self._parse(line)) is not None]
 
     def _parse(self, line: bytes) -> Event | None:
-        try:
-            return event_from_line(line)
-        except ValidationError:
-            self.num_damaged += 1
-            return None
+        event = _event_or_none(line)
+        self.num_damaged += event is None
+        return event
+
+
+def read_last_events(path: Path) -> list[Event]:
+    """Return the last events of a file of any length, oldest first; none where the file does not exist."""
+    try:
+        with Path(path).open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _LAST_BYTES))
+            lines = file.read().split(b"\n")
+    except FileNotFoundError:
+        return []
+    # The first line is cut off where the file is longer, the last one where a writer is at it.
+    return [event for line in lines if line and (event := _event_or_none(line)) is not None]
+
+
+def _event_or_none(line: bytes) -> Event | None:
+    try:
+        return event_from_line(line)
+    except ValidationError:
+        return None

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from lapestudio.core.errors import UserError
+from lapestudio.core.event_log import read_last_events
 from lapestudio.core.events import (
     ErrorEvent,
     Event,
@@ -17,14 +16,12 @@ from lapestudio.core.events import (
     ResultEvent,
     StageEvent,
     StoppedEvent,
-    event_from_line,
 )
 from lapestudio.core.run_folder import RunFolder, RunStatus
 from lapestudio.core.specs import job_label
 from lapestudio.jobs.watching import end_without_a_word, liveness
 
 RunListState = Literal["starting", "running", "done", "stopped", "failed", "crashed"]
-_TAIL_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +77,7 @@ def summarise(run: RunFolder) -> RunSummary:
 
 
 def _state_and_message(run: RunFolder, status: RunStatus | None) -> tuple[RunListState, str]:
-    events = _last_events(run)
+    events = read_last_events(run.events_file)
     message = next((text for event in reversed(events) if (text := _text_of(event))), "")
     how = liveness(run, status)
     if how == "gone":
@@ -105,22 +102,3 @@ def _text_of(event: Event) -> str:
             return str(event.summary.get("text", ""))
         case _:
             return ""
-
-
-def _last_events(run: RunFolder) -> list[Event]:
-    try:
-        with run.events_file.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - _TAIL_BYTES))
-            lines = file.read().split(b"\n")
-    except FileNotFoundError:
-        return []
-    # The first line is cut off where the file is longer, the last one where a writer is at it.
-    return [event for line in lines if line and (event := _event_or_none(line)) is not None]
-
-
-def _event_or_none(line: bytes) -> Event | None:
-    try:
-        return event_from_line(line)
-    except ValidationError:
-        return None

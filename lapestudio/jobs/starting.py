@@ -14,10 +14,13 @@ from typing import TypedDict
 
 import lapestudio
 from lapestudio.core.errors import UserError
+from lapestudio.core.event_log import read_last_events
+from lapestudio.core.events import is_terminal
 from lapestudio.core.run_folder import RunFolder, RunStatus
 from lapestudio.jobs import processes
 from lapestudio.jobs.interpreter import engine_python
 
+_LAST_WORDS_S = 2.0
 LOG_HEADER = "=== LAPE Studio: job started "
 
 
@@ -45,9 +48,7 @@ def start(run: RunFolder, *, command: Sequence[str] | None = None) -> int:
         UserError: the job runs already, has no spec, or the process cannot be started.
     """
     run.read_spec()
-    status = run.read_status()
-    if status is not None and status.state in ("starting", "running") and processes.is_alive(status):
-        raise UserError(f"The job in {run.path} is running already (process {status.pid}).")
+    _check_not_running(run)
     run.clear_stop()
     started = time.time()
     child = _spawn(run, list(command) if command is not None else worker_command(run))
@@ -89,6 +90,20 @@ def detached() -> DetachedArguments:
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
     return {"start_new_session": True}
+
+
+def _check_not_running(run: RunFolder) -> None:
+    deadline = time.monotonic() + _LAST_WORDS_S
+    while (status := run.read_status()) is not None and _is_running(status):
+        # A worker that has told its end writes its last status at once, and must not write it over the next one's.
+        events = read_last_events(run.events_file)
+        if not (events and is_terminal(events[-1])) or time.monotonic() > deadline:
+            raise UserError(f"The job in {run.path} is running already (process {status.pid}).")
+        time.sleep(0.01)
+
+
+def _is_running(status: RunStatus) -> bool:
+    return status.state in ("starting", "running") and processes.is_alive(status)
 
 
 def _spawn(run: RunFolder, command: list[str]) -> subprocess.Popen[bytes]:
