@@ -168,10 +168,15 @@ class EvaluateSpec(Settings):
     corpora: tuple[CorpusSource, ...] = Field(min_length=1)
     """Text by language."""
     block_size: int = Field(default=512, ge=8, le=8192)
+    """Tokens that the model reads at a time."""
     batch_size: int = Field(default=4, ge=1, le=1024)
+    """Blocks read together."""
     max_tokens: int | None = Field(default=None, ge=1)
+    """At most so many tokens of each language; empty: all."""
     dtype: DtypeName = "auto"
+    """Number format of the computation."""
     device: str = "auto"
+    """Where to compute: auto, cpu, cuda, cuda:1, mps."""
 
 
 class ExportSpec(Settings):
