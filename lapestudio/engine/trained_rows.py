@@ -123,7 +123,8 @@ class TrainedRows:
                 metadata = file.metadata() or {}
                 if metadata.get("format") != FORMAT:
                     raise UserError(f"{path} holds no trained rows; choose the rows.safetensors of a training run.")
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
+                # Cloned: the file is mapped, and a mapped file can be neither replaced nor trusted to stay.
+                tensors = {key: file.get_tensor(key).clone() for key in file.keys()}  # noqa: SIM118 - not a mapping
         except FileNotFoundError as error:
             raise UserError(f"{path} does not exist; choose the rows.safetensors of a training run.") from error
         except (SafetensorError, OSError) as error:
