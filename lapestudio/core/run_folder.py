@@ -119,6 +119,15 @@ class RunFolder:
         return self.checkpoints_folder / checkpoint / "rows.safetensors"
 
     @property
+    def has_checkpoint(self) -> bool:
+        """Whether there are trained rows to go on with or to export.
+
+        A kill between the two renames that put a checkpoint in place leaves the earlier one under `last.previous`.
+        """
+        places = (self.checkpoints_folder / name for name in ("last", "last.previous"))
+        return any((place / "rows.safetensors").exists() for place in places)
+
+    @property
     def results_file(self) -> Path:
         """Tables of an evaluation or export, as JSON."""
         return self.path / "results.json"

@@ -86,7 +86,7 @@ def run_worker(run: RunFolder) -> int:
             stop.listen()
             end = _end_of_job(run, throttled(writer.write), stop)
         except TerminatedError:
-            resumable = run.rows_file("last").exists()
+            resumable = run.has_checkpoint
             kept = " The last checkpoint is kept." if resumable else ""
             end = StoppedEvent(text=f"The job was ended before it could finish its step.{kept}", resumable=resumable)
         writer.write(end)

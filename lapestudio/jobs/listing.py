@@ -72,7 +72,7 @@ def summarise(run: RunFolder) -> RunSummary:
         started=None if status is None else status.started,
         finished=None if status is None else status.finished,
         message=message,
-        has_checkpoint=run.rows_file("last").exists(),
+        has_checkpoint=run.has_checkpoint,
     )
 
 

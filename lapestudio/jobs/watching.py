@@ -76,7 +76,7 @@ def liveness(run: RunFolder, status: RunStatus | None) -> Liveness:
 
 def end_without_a_word(run: RunFolder, status: RunStatus | None) -> StoppedEvent | ErrorEvent:
     """Return the terminal event of a job whose process is gone and has not written one."""
-    has_checkpoint = run.rows_file("last").exists()
+    has_checkpoint = run.has_checkpoint
     if run.stop_requested:
         text = "The job was ended before it could finish its step."
         if has_checkpoint:

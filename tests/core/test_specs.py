@@ -81,7 +81,10 @@ def test_the_published_recipe_is_the_one_of_the_paper():
     assert (recipe.batch_size, recipe.block_size, recipe.weight_decay, recipe.gradient_clip) == (2, 512, 0.01, 1.0)
 
 
-@pytest.mark.parametrize("settings", [SelectionSettings, IdentifySettings, TrainSettings, TrainSpec, EvaluateSpec, ExportSpec])
+EXPLAINED = [SelectionSettings, IdentifySettings, TrainSettings, TrainSpec, EvaluateSpec, ExportSpec]
+
+
+@pytest.mark.parametrize("settings", EXPLAINED)
 def test_every_setting_explains_itself(settings):
     silent = [name for name, field in settings.model_fields.items() if name != "settings" and not field.description]
     assert [name for name in silent if name != "kind"] == []
