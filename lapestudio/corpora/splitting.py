@@ -81,6 +81,19 @@ def split_segments(segments: Iterable[Segment], *, validation_share: float, seed
     )
 
 
+def leave_out(segments: Iterable[Segment], held_out: Iterable[Segment]) -> SegmentView:
+    """Return the segments whose text does not occur in `held_out`: what is validated on must not be trained on.
+
+    Args:
+        segments: as in `split_segments`.
+        held_out: read once.
+    """
+    corpus = list(segments) if isinstance(segments, Iterator) else segments
+    keys = frozenset(_text_key(segment.text) for segment in held_out)
+    size = sum(_text_key(segment.text) not in keys for segment in corpus)
+    return SegmentView(corpus, keys, validation=False, size=size)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Survey:
     """What has to be known of each segment to split: (num_segments,) each."""
