@@ -79,6 +79,7 @@ class _Facts:
     further_names: dict[str, list[str]]
     endonyms: dict[str, str]
     scripts: dict[str, str]
+    known_scripts: frozenset[str]
 
 
 def fold(text: str) -> str:
@@ -124,7 +125,7 @@ def registry() -> Registry:
         withdrawn=_add_withdrawn(by_code),
         by_code=by_code,
         by_name=_names(entries),
-        scripts=_MORE_SCRIPTS.union(facts.scripts.values()),
+        scripts=_MORE_SCRIPTS | facts.known_scripts,
     )
 
 
@@ -197,5 +198,9 @@ def _facts() -> _Facts:
     table = json.loads((resources_folder() / "languages.json").read_text(encoding="utf-8"))
     scripts = {tag: script for script, tags in table["scripts"].items() for tag in tags.split()}
     return _Facts(
-        names=table["names"], further_names=table["further_names"], endonyms=table["endonyms"], scripts=scripts
+        names=table["names"],
+        further_names=table["further_names"],
+        endonyms=table["endonyms"],
+        scripts=scripts,
+        known_scripts=frozenset(table["scripts"]),
     )

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from lapestudio.corpora.reading import find_files, find_unreadable_files, read
 from lapestudio.corpora.segment import Segment
 
 MAX_PROBLEMS = 100
+_LOOK_EVERY = 1000
 # Thai, Lao, Tibetan, Myanmar, Khmer, Japanese kana, Han: words stand without spaces between them.
 _UNSPACED_LETTER = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"
@@ -42,7 +43,12 @@ class CorpusSummary:
 
 
 def describe(
-    paths: Iterable[Path], *, language: str, preview: int = 50, on_error: Literal["raise", "collect"] = "raise"
+    paths: Iterable[Path],
+    *,
+    language: str,
+    preview: int = 50,
+    on_error: Literal["raise", "collect"] = "raise",
+    is_cancelled: Callable[[], bool] | None = None,
 ) -> CorpusSummary:
     """Read a corpus once, as a stream, and count.
 
@@ -51,13 +57,14 @@ def describe(
         language: code or name of the language that the text is said to be in.
         preview: number of first segments to keep.
         on_error: "collect" notes faults in `problems` and goes on with the next line or file.
+        is_cancelled: looked at while reading; when it says so, the rest is left out and the summary is to be thrown away.
 
     Raises:
         UserError: an unknown language; with "raise" also the first fault in a file.
     """
     code = find_language(language).code
     problems = _Problems()
-    tally = _Tally(preview)
+    tally = _Tally(preview, is_cancelled)
     collect = on_error == "collect"
     for file in _files(paths, problems, collect=collect):
         if not collect:
@@ -87,7 +94,7 @@ def corpus_fingerprint(paths: Iterable[Path]) -> str:
     Raises:
         UserError: as `read`.
     """
-    tally = _Tally(0)
+    tally = _Tally(0, None)
     for file in _files(paths, _Problems(), collect=False):
         tally.add_file(file, stop_at_fault)
     return _combine(tally.digests)
@@ -115,9 +122,11 @@ class _Tally:
 
     Args:
         preview_size: number of first segments to keep.
+        is_cancelled: whether to leave out the rest.
     """
 
-    def __init__(self, preview_size: int) -> None:
+    def __init__(self, preview_size: int, is_cancelled: Callable[[], bool] | None) -> None:
+        self._is_cancelled = is_cancelled
         self.preview: list[Segment] = []
         self.digests: list[bytes] = []
         self.num_documents = 0
@@ -138,6 +147,8 @@ class _Tally:
                 digest.update(b"\0")
             digest.update(segment.text.encode("utf-8") + b"\n")
             self._add_segment(segment)
+            if self.num_segments % _LOOK_EVERY == 0 and self._is_cancelled is not None and self._is_cancelled():
+                return
         self.digests.append(digest.digest())
 
     def _add_segment(self, segment: Segment) -> None:

@@ -14,9 +14,8 @@ from lapestudio.core.errors import UserError
 MAX_LINE_CHARACTERS = 1 << 22
 HEAD_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 20
-_MAX_CONTROL_SHARE = 0.01
-_TEXT_CONTROLS = b"\t\n\v\f\r\x1a\x1b"
-_CONTROLS = bytes(set(range(0x20)) | {0x7F})
+_MAX_CONTROL_SHARE = 0.05
+_CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1a\x1b") | {0x7F})
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -118,7 +117,7 @@ def _refuse_other_content(path: Path, head: bytes) -> None:
     found += [name for magic, name in _MARKUP_FORMATS.items() if start.startswith(magic)]
     if found:
         raise UserError(f"{path} is {found[0]}, which cannot be read; save its text as plain text in UTF-8.")
-    num_controls = len(head) - len(head.translate(None, bytes(set(_CONTROLS) - set(_TEXT_CONTROLS))))
+    num_controls = len(head) - len(head.translate(None, _CONTROLS))
     if b"\0" in head or num_controls > _MAX_CONTROL_SHARE * len(head):
         raise UserError(f"{path} is a binary file; choose a file with plain text in UTF-8.")
 

@@ -1,0 +1,141 @@
+"""Splits: nothing lost, nothing on both sides, the wanted share, the same split every time."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lapestudio.core.errors import UserError
+from lapestudio.corpora.reading import read
+from lapestudio.corpora.segment import Segment
+from lapestudio.corpora.splitting import MIN_DOCUMENTS, Split, split_segments
+
+
+def segment(text: str, document: str = "file") -> Segment:
+    return Segment(text=text, document=document, location="line 1")
+
+
+def lines(count: int, *, document: str = "file") -> list[Segment]:
+    return [segment(f"Sentence number {i} of {document}.", document) for i in range(count)]
+
+
+def sides(split: Split) -> tuple[list[str], list[str]]:
+    return [s.text for s in split.training], [s.text for s in split.validation]
+
+
+def test_every_segment_lies_on_one_side_in_its_order() -> None:
+    segments = lines(1000)
+    split = split_segments(segments, validation_share=0.1, seed=1)
+    training, validation = sides(split)
+    assert (len(training), len(validation)) == (len(split.training), len(split.validation))
+    everything = [s.text for s in segments]
+    held_out = set(validation)
+    assert training == [text for text in everything if text not in held_out]
+    assert validation == [text for text in everything if text in held_out]
+    assert 80 <= len(validation) <= 120
+
+
+def test_a_seed_gives_one_split_wherever_the_files_lie_and_another_seed_another() -> None:
+    here = lines(200)
+    there = [segment(s.text, "/elsewhere/copy.txt") for s in reversed(here)]
+    first = sides(split_segments(here, validation_share=0.2, seed=7))
+    again = sides(split_segments(there, validation_share=0.2, seed=7))
+    assert set(first[1]) == set(again[1])
+    assert set(first[1]) != set(sides(split_segments(here, validation_share=0.2, seed=8))[1])
+
+
+def test_added_text_moves_little() -> None:
+    before = set(sides(split_segments(lines(1000), validation_share=0.1, seed=1))[1])
+    after = set(sides(split_segments(lines(1010), validation_share=0.1, seed=1))[1])
+    assert len(before & after) >= 95
+
+
+def test_duplicates_never_cross() -> None:
+    segments = [segment(text) for i in range(100) for text in (f"Line {i}", f"LINE  {i}", f"Line {i}")]
+    training, validation = sides(split_segments(segments, validation_share=0.3, seed=3))
+    assert not {text.lower().replace("  ", " ") for text in training} & {
+        text.lower().replace("  ", " ") for text in validation
+    }
+    assert len(training) + len(validation) == 300
+
+
+def test_documents_stay_whole_where_there_are_enough() -> None:
+    segments = [s for i in range(MIN_DOCUMENTS * 2) for s in lines(10, document=f"doc{i}")]
+    split = split_segments(segments, validation_share=0.2, seed=1)
+    training = {s.document for s in split.training}
+    validation = {s.document for s in split.validation}
+    assert not training & validation
+    assert len(validation) == 8
+
+
+def test_few_documents_are_split_by_sentence() -> None:
+    segments = [s for i in range(3) for s in lines(100, document=f"doc{i}")]
+    split = split_segments(segments, validation_share=0.1, seed=1)
+    assert {s.document for s in split.training} == {"doc0", "doc1", "doc2"}
+    assert len({s.document for s in split.validation}) > 1
+
+
+def test_a_sentence_that_many_documents_share_is_trained_on() -> None:
+    segments = [s for i in range(MIN_DOCUMENTS) for s in [segment("Amen.", f"d{i}"), *lines(5, document=f"d{i}")]]
+    training, validation = sides(split_segments(segments, validation_share=0.2, seed=1))
+    assert training.count("Amen.") == MIN_DOCUMENTS
+    assert validation
+    assert "Amen." not in validation
+
+
+def test_equal_documents_stay_together() -> None:
+    segments = [segment(f"Text {i % 30}", f"doc{i}") for i in range(90)]
+    training, validation = sides(split_segments(segments, validation_share=0.2, seed=2))
+    assert not set(training) & set(validation)
+
+
+def test_one_huge_segment_is_not_held_out() -> None:
+    segments = [segment("x" * 100_000), *lines(20)]
+    for seed in range(20):
+        training, validation = sides(split_segments(segments, validation_share=0.05, seed=seed))
+        assert segments[0].text in training
+        assert validation
+
+
+@pytest.mark.parametrize("texts", [[], ["one word"], ["same", "same", "SAME "]])
+def test_too_little_text_is_refused(texts: list[str]) -> None:
+    with pytest.raises(UserError, match="fewer than two different segments"):
+        split_segments([segment(text) for text in texts], validation_share=0.1, seed=1)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1])
+def test_a_share_outside_its_range_is_refused(share: float) -> None:
+    with pytest.raises(ValueError, match="validation_share"):
+        split_segments(lines(10), validation_share=share, seed=1)
+
+
+@given(
+    texts=st.lists(st.text(alphabet="ab ", min_size=1, max_size=4), min_size=2, max_size=60),
+    documents=st.integers(1, 40),
+    share=st.floats(0.01, 0.99),
+    seed=st.integers(0, 2**31 - 1),
+)
+def test_both_sides_have_text_and_nothing_is_lost(texts: list[str], documents: int, share: float, seed: int) -> None:
+    segments = [segment(text, f"doc{i * documents // len(texts)}") for i, text in enumerate(texts)]
+    if len({" ".join(text.split()) for text in texts}) < 2:
+        with pytest.raises(UserError):
+            split_segments(segments, validation_share=share, seed=seed)
+        return
+    split = split_segments(iter(segments), validation_share=share, seed=seed)
+    training, validation = sides(split)
+    assert training
+    assert validation
+    assert sorted(training + validation) == sorted(texts)
+    assert not {" ".join(text.split()) for text in training} & {" ".join(text.split()) for text in validation}
+
+
+def test_a_corpus_on_disk_is_read_anew_for_each_side(tmp_path: Path) -> None:
+    class Corpus:
+        def __iter__(self):
+            return read(tmp_path / "a.txt")
+
+    (tmp_path / "a.txt").write_text("\n".join(f"Line {i}" for i in range(100)), encoding="utf-8")
+    split = split_segments(Corpus(), validation_share=0.1, seed=1)
+    assert len(sides(split)[0]) + len(sides(split)[1]) == 100
+    assert sides(split) == sides(split)
