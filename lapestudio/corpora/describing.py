@@ -57,7 +57,7 @@ def describe(
         language: code or name of the language that the text is said to be in.
         preview: number of first segments to keep.
         on_error: "collect" notes faults in `problems` and goes on with the next line or file.
-        is_cancelled: looked at while reading; when it says so, the rest is left out and the summary is to be thrown away.
+        is_cancelled: looked at while reading; when it says so, the rest is left out and the summary is void.
 
     Raises:
         UserError: an unknown language; with "raise" also the first fault in a file.

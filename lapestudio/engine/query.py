@@ -4,6 +4,7 @@ Out: one JSON document on standard output and exit code 0; on a fault `{"message
 Whatever the libraries print goes to standard error.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -28,12 +29,31 @@ def inspect(arguments: Arguments) -> Answer:
 
 def count_tokens(arguments: Arguments) -> Answer:
     """Count the tokens of text: `model`, `paths` -> `tokens`."""
-    from lapestudio.corpora.reading import read
+    from lapestudio.engine.loading import load_tokenizer
+
+    return {"tokens": _count_tokens(load_tokenizer(arguments["model"]), arguments["paths"])}
+
+
+def count_tokens_by_language(arguments: Arguments) -> Answer:
+    """Count the tokens of several corpora: `model`, `corpora` (language -> paths) -> `tokens` (language -> number).
+
+    A corpus that cannot be read is left out: whoever reads it says why.
+    """
     from lapestudio.engine.loading import load_tokenizer
 
     tokenizer = load_tokenizer(arguments["model"])
-    segments = (segment for path in arguments["paths"] for segment in read(Path(path)))
-    return {"tokens": sum(len(tokenizer.encode(segment.text, add_special_tokens=False)) for segment in segments)}
+    tokens = {}
+    for language, paths in arguments["corpora"].items():
+        with contextlib.suppress(UserError):
+            tokens[language] = _count_tokens(tokenizer, paths)
+    return {"tokens": tokens}
+
+
+def _count_tokens(tokenizer: Any, paths: list[str]) -> int:
+    from lapestudio.corpora.reading import read
+
+    segments = (segment for path in paths for segment in read(Path(path)))
+    return sum(len(tokenizer.encode(segment.text, add_special_tokens=False)) for segment in segments)
 
 
 def read_mask(arguments: Arguments) -> Answer:
@@ -69,6 +89,7 @@ def write_mask(arguments: Arguments) -> Answer:
 QUERIES: dict[str, Callable[[Arguments], Answer]] = {
     "inspect": inspect,
     "count_tokens": count_tokens,
+    "count_tokens_by_language": count_tokens_by_language,
     "read_mask": read_mask,
     "write_mask": write_mask,
 }

@@ -18,7 +18,7 @@ from lapestudio.core.model_report import ModelReport
 from lapestudio.jobs.interpreter import engine_python
 from lapestudio.jobs.starting import detached, engine_environment
 
-QueryName = Literal["inspect", "count_tokens", "read_mask", "write_mask"]
+QueryName = Literal["inspect", "count_tokens", "count_tokens_by_language", "read_mask", "write_mask"]
 _LOOK_EVERY_S = 0.02
 _LAST_LINES = 20
 
@@ -37,7 +37,8 @@ def run_query(
     """Ask the engine and wait for the answer.
 
     Args:
-        name: the question: `inspect` (model), `count_tokens` (model, paths), `read_mask` (file, languages, model or
+        name: the question: `inspect` (model), `count_tokens` (model, paths),
+            `count_tokens_by_language` (model, corpora), `read_mask` (file, languages, model or
             intermediate_size, out), `write_mask` (neurons, out).
         arguments: what the question needs.
         is_cancelled: looked at while waiting; when it says so, the child is killed.
@@ -85,6 +86,22 @@ def count_tokens(model: str, paths: tuple[Path, ...], *, is_cancelled: Callable[
     arguments: dict[str, JsonValue] = {"model": model, "paths": [str(path.absolute()) for path in paths]}
     answer = run_query("count_tokens", arguments, is_cancelled=is_cancelled)
     return int(str(answer["tokens"]))
+
+
+def count_tokens_by_language(
+    model: str, corpora: Mapping[str, tuple[Path, ...]], *, is_cancelled: Callable[[], bool] | None = None
+) -> dict[str, int]:
+    """Return how many tokens the text of each language has; corpora that cannot be read are left out.
+
+    Raises:
+        UserError: no tokenizer there.
+        EngineError: the engine broke.
+    """
+    paths: dict[str, JsonValue] = {code: [str(path.absolute()) for path in files] for code, files in corpora.items()}
+    answer = run_query("count_tokens_by_language", {"model": model, "corpora": paths}, is_cancelled=is_cancelled)
+    tokens = answer["tokens"]
+    assert isinstance(tokens, dict)
+    return {code: int(str(number)) for code, number in tokens.items()}
 
 
 def _wait(child: subprocess.Popen[bytes], is_cancelled: Callable[[], bool] | None) -> None:
