@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lapestudio.core.errors import UserError
+from lapestudio.core.neuron_indices import LayerIndices, split_by_layer
 from lapestudio.core.pooled_quantile import PooledProbabilities
+from lapestudio.core.selection_notices import language_name, on_bar, on_languages, on_scores
 
 DEFAULT_TOP_RATE = 0.05
 DEFAULT_ACTIVITY_QUANTILE = 0.95
@@ -23,8 +25,6 @@ _NUM_AXES = 3
 _PIECE = 1024
 # Entropies that differ by less come from rounding, which the processor and the order of the languages decide.
 _SAME_SCORE_NATS = 1e-12
-
-LayerIndices = tuple[npt.NDArray[np.int64], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -59,7 +59,7 @@ class Selection:
     @property
     def num_languages(self) -> int:
         """How many languages were compared."""
-        return self.members.shape[1]
+        return int(self.members.shape[1])
 
     def by_language(self) -> tuple[LayerIndices, ...]:
         """Return [language][layer] -> ascending int64 neuron indices; empty places are kept."""
@@ -74,12 +74,6 @@ class Selection:
         dense = np.zeros((self.num_layers * self.intermediate_size, self.num_languages), dtype=np.bool_)
         dense[self.neurons] = self.members
         return dense.reshape(self.num_layers, self.intermediate_size, self.num_languages)
-
-
-def split_by_layer(flat: npt.NDArray[np.int64], num_layers: int, intermediate_size: int) -> LayerIndices:
-    """Return the neuron indices of each layer, from ascending flat indices."""
-    bounds = np.searchsorted(flat, np.arange(num_layers + 1) * intermediate_size).tolist()
-    return tuple(flat[bounds[layer] : bounds[layer + 1]] - layer * intermediate_size for layer in range(num_layers))
 
 
 def activation_probabilities(
@@ -169,8 +163,8 @@ class Selector:
     """Selects again and again from the same counts; sorting is done once, here.
 
     Args:
-        over_zero: (num_layers, intermediate_size, num_languages) int, tokens on which the neuron was active; it is kept,
-            not copied, and must not change.
+        over_zero: (num_layers, intermediate_size, num_languages) int, active tokens; it is kept, not copied, and must
+            not change.
         num_tokens: (num_languages,) int, counted tokens.
         languages: their names, for messages.
 
@@ -276,9 +270,9 @@ def _selection(
     languages: Sequence[str],
 ) -> Selection:
     notices = (
-        *_notices_on_scores(scores, len(kept), _num_wanted(top_rate, scores.size)),
-        *_notices_on_bar(threshold, num_ties),
-        *_notices_on_languages(members, languages),
+        *on_scores(scores, len(kept), _num_wanted(top_rate, scores.size)),
+        *on_bar(threshold, num_ties),
+        *on_languages(members, languages),
     )
     return Selection(
         num_layers=scores.shape[0],
@@ -291,41 +285,6 @@ def _selection(
         activity_quantile=activity_quantile,
         notices=notices,
     )
-
-
-def _notices_on_scores(scores: npt.NDArray[np.float64], num_kept: int, num_wanted: int) -> list[str]:
-    notices = []
-    num_silent = int(np.count_nonzero(np.isinf(scores)))
-    if num_silent:
-        notices.append(f"{num_silent:,} of {scores.size:,} neurons never fired on any text; they are left out.")
-    if num_wanted == 0:
-        notices.append(f"The share to keep is less than one of the {scores.size:,} neurons: nothing is selected.")
-    elif num_kept < num_wanted:
-        notices.append(
-            f"Only {num_kept:,} of the {num_wanted:,} wanted neurons are active enough for some language; lower the "
-            "activity quantile to find more."
-        )
-    return notices
-
-
-def _notices_on_bar(threshold: float, num_ties: int) -> list[str]:
-    if num_ties == 0:
-        return []
-    return [
-        f"{num_ties:,} more activation probabilities than the quantile asks for lie exactly at the bar of "
-        f"{threshold:.6g} and do not count as active; more text would separate them."
-    ]
-
-
-def _notices_on_languages(members: npt.NDArray[np.bool_], languages: Sequence[str]) -> list[str]:
-    without = [_name(k, languages) for k in np.flatnonzero(~members.any(axis=0))]
-    if not without or not len(members):
-        return []
-    return [f"No neuron was selected for {', '.join(without)}; keep a larger share or lower the activity quantile."]
-
-
-def _name(index: int, languages: Sequence[str]) -> str:
-    return languages[index] if languages else f"language number {index + 1}"
 
 
 def _check_settings(top_rate: float, activity_quantile: float) -> None:
@@ -350,7 +309,7 @@ def _check_tokens(
     _check_number_of_languages(over_zero.shape, languages)
     if num_tokens.shape != over_zero.shape[2:]:
         raise ValueError(f"token numbers of shape {list(num_tokens.shape)} for {over_zero.shape[2]} languages")
-    empty = [_name(k, languages) for k in np.flatnonzero(num_tokens <= 0)]
+    empty = [language_name(k, languages) for k in np.flatnonzero(num_tokens <= 0).tolist()]
     if empty:
         raise UserError(
             f"No tokens were counted for {', '.join(empty)}: its neurons cannot be told. Give it more text."
@@ -363,18 +322,18 @@ def _check_counts(
     num_tokens: npt.NDArray[np.integer],
     languages: Sequence[str],
 ) -> None:
-    wrong = [_name(k, languages) for k in np.flatnonzero((lowest < 0) | (highest > num_tokens))]
+    wrong = [language_name(k, languages) for k in np.flatnonzero((lowest < 0) | (highest > num_tokens)).tolist()]
     if wrong:
         raise UserError(
-            f"The activation counts of {', '.join(wrong)} are damaged: a neuron is active on fewer than none or on more "
-            "than all tokens. Count again."
+            f"The activation counts of {', '.join(wrong)} are damaged: a neuron is active on fewer than none or on "
+            "more than all tokens. Count again."
         )
 
 
 def _check_probabilities(activation_probs: npt.NDArray[np.floating], languages: Sequence[str]) -> None:
     _check_number_of_languages(activation_probs.shape, languages)
     lowest, highest = activation_probs.min(axis=(0, 1)), activation_probs.max(axis=(0, 1))
-    undefined = [_name(k, languages) for k in np.flatnonzero(np.isnan(highest))]
+    undefined = [language_name(k, languages) for k in np.flatnonzero(np.isnan(highest)).tolist()]
     if undefined:
         raise UserError(
             f"The activation probabilities of {', '.join(undefined)} are not numbers: no tokens were counted. Give it "

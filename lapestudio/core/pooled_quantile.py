@@ -79,7 +79,7 @@ class PooledProbabilities:
         A count above it has a probability above `value`: membership needs no division.
         """
         tokens = self._num_tokens
-        counts = np.minimum(np.floor(value * tokens).astype(np.int64), tokens)
+        counts: npt.NDArray[np.int64] = np.minimum(np.floor(value * tokens).astype(np.int64), tokens)
         # The product is rounded, and so is the quotient that it must agree with: each moves the count by one at most.
         counts += (counts < tokens) & ((counts + 1) / tokens <= value)
         counts -= counts / tokens > value
