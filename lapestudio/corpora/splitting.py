@@ -81,17 +81,21 @@ def split_segments(segments: Iterable[Segment], *, validation_share: float, seed
     )
 
 
-def leave_out(segments: Iterable[Segment], held_out: Iterable[Segment]) -> SegmentView:
+def leave_out(segments: Iterable[Segment], held_out: Iterable[Segment]) -> tuple[SegmentView, int]:
     """Return the segments whose text does not occur in `held_out`: what is validated on must not be trained on.
 
     Args:
         segments: as in `split_segments`.
         held_out: read once.
+
+    Returns:
+        The other segments, and how many were left out.
     """
     corpus = list(segments) if isinstance(segments, Iterator) else segments
     keys = frozenset(_text_key(segment.text) for segment in held_out)
-    size = sum(_text_key(segment.text) not in keys for segment in corpus)
-    return SegmentView(corpus, keys, validation=False, size=size)
+    is_left_out = [_text_key(segment.text) in keys for segment in corpus]
+    num_left_out = sum(is_left_out)
+    return SegmentView(corpus, keys, validation=False, size=len(is_left_out) - num_left_out), num_left_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lapestudio.core.errors import UserError
 from lapestudio.corpora.reading import read
 from lapestudio.corpora.segment import Segment
-from lapestudio.corpora.splitting import MIN_DOCUMENTS, Split, split_segments
+from lapestudio.corpora.splitting import MIN_DOCUMENTS, Split, leave_out, split_segments
 
 
 def segment(text: str, document: str = "file") -> Segment:
@@ -139,3 +139,10 @@ def test_a_corpus_on_disk_is_read_anew_for_each_side(tmp_path: Path) -> None:
     split = split_segments(Corpus(), validation_share=0.1, seed=1)
     assert len(sides(split)[0]) + len(sides(split)[1]) == 100
     assert sides(split) == sides(split)
+
+
+def test_text_that_is_validated_on_is_left_out_whatever_its_case_and_spacing() -> None:
+    corpus = [segment("One  sentence."), segment("Another."), segment("one sentence."), segment("A third.")]
+    rest, num_left_out = leave_out(iter(corpus), [segment("ONE sentence."), segment("Elsewhere.")])
+    assert [s.text for s in rest] == ["Another.", "A third."]
+    assert (len(rest), num_left_out) == (2, 2)
