@@ -116,7 +116,8 @@ def main(arguments: list[str]) -> int:
             provide_models(ROOT, python)
             return run_checks(python, passed_on)
         words = ["demo"] if command == "demo" else []
-        return subprocess.call([str(python), "-m", "lapestudio", *words, *passed_on])
+        # -P: modules that happen to lie in the user's folder are not taken for ours.
+        return subprocess.call([str(python), "-P", "-m", "lapestudio", *words, *passed_on])
     except LaunchError as error:
         say(str(error))
         return 1

@@ -174,11 +174,11 @@ def test_doing_nothing_takes_less_than_two_seconds_and_no_pip(launch: ModuleType
     start = time.perf_counter()
     demo = subprocess.run([*command, "demo", "--out", "my folder"], capture_output=True, text=True, check=False)
     assert time.perf_counter() - start < 2
-    assert (demo.returncode, demo.stdout) == (7, "ran with ['demo', '--out', 'my folder']\n")
+    assert (demo.returncode, demo.stdout, demo.stderr) == (7, "ran with ['demo', '--out', 'my folder']\n", "")
     start = time.perf_counter()
     app = subprocess.run([*command, "app", "project"], capture_output=True, text=True, check=False)
     assert time.perf_counter() - start < 2
-    assert (app.returncode, app.stdout) == (7, "ran with ['project']\n")
+    assert (app.returncode, app.stdout, app.stderr) == (7, "ran with ['project']\n", "")
 
 
 def test_missing_libraries_are_found_with_their_packages(launch: ModuleType) -> None:
