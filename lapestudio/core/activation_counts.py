@@ -10,6 +10,7 @@ File form (safetensors): `over_zero` int64 [num_layers, intermediate_size, num_l
 
 import hashlib
 import json
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,9 @@ _WHAT = "activation counts"
 _NUM_AXES = 3
 # 80 layers x 28,672 neurons x 200 languages in int64 take 3.7 GB.
 _MAX_UNPACKED_BYTES = 16 * 2**30
-_LOOKS = 8
+# A change takes about a millisecond; together the looks wait ten.
+_LOOKS = 20
+_BETWEEN_LOOKS_S = 0.0005
 
 _T = TypeVar("_T")
 
@@ -318,4 +321,5 @@ class PartialCounts:
             value = read(k)
             if version % 2 == 0 and version == int(self._file.versions[k]):
                 break
+            time.sleep(_BETWEEN_LOOKS_S)
         return value
