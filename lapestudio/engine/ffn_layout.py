@@ -207,9 +207,9 @@ def _layer(model: PreTrainedModel, family: _Family, name: str, index: int) -> Ff
     if family.gate:
         gate = model.get_submodule(f"{mlp}.{family.gate}")
         slices.insert(0, _first_projection("gate", f"{mlp}.{family.gate}", gate, start=0))
-    for part in list(slices):
-        if model.get_submodule(part.parameter.rpartition(".")[0]).bias is not None:
-            slices.append(_bias(part))
+    slices += [
+        _bias(part) for part in slices if model.get_submodule(part.parameter.rpartition(".")[0]).bias is not None
+    ]
     slices.append(NeuronSlice(role="down", parameter=f"{mlp}.{family.down}.weight", axis=down_axis, start=0))
     return FfnLayer(
         index=index,
