@@ -166,7 +166,7 @@ def provide_environment(root: Path) -> Path:
     python = environment_python(environment)
     if os.path.lexists(environment):
         fault = environment_fault(environment)
-        if fault is not None:
+        if fault is not None and not repair_environment(environment):
             say(f"The environment {environment} is broken ({fault}); it is made anew.")
             remove(environment)
     if not environment.exists():
@@ -184,12 +184,30 @@ def provide_environment(root: Path) -> Path:
     return python
 
 
+def base_python() -> str:
+    """Return the Python that environments are made with: never an environment's own, which may be about to go."""
+    return getattr(sys, "_base_executable", sys.executable)
+
+
+def repair_environment(environment: Path) -> bool:
+    """Put a new Python into an environment that has lost its own, as after an upgrade of the system.
+
+    What is installed in it stays, so this takes no network. Returns whether the environment works now.
+    """
+    packages = environment / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    if environment.is_symlink() or not (packages / "pip").is_dir():
+        return False
+    say(f"The Python of the environment {environment} is put back.")
+    for python in (environment / "bin").glob("python*"):
+        python.unlink()
+    made = subprocess.call([base_python(), "-m", "venv", "--without-pip", str(environment)]) == 0
+    return made and environment_fault(environment) is None
+
+
 def make_environment(environment: Path) -> None:
     """Make a virtual environment; on Debian and Ubuntu also the package that this takes."""
     say(f"Making the environment {environment}.")
-    # Not the Python of an environment that was just removed, but the one that it came from.
-    base = getattr(sys, "_base_executable", sys.executable)
-    command = [base, "-m", "venv", str(environment)]
+    command = [base_python(), "-m", "venv", str(environment)]
     if subprocess.call(command) == 0:
         return
     remove(environment)
@@ -198,7 +216,7 @@ def make_environment(environment: Path) -> None:
         apt_install([f"python{version}-venv"], "to make environments")
         if subprocess.call(command) == 0:
             return
-    raise LaunchError(f"The environment could not be made with {base}; see the message above.")
+    raise LaunchError(f"The environment could not be made with {base_python()}; see the message above.")
 
 
 def remove(path: Path) -> None:
@@ -214,8 +232,10 @@ def fingerprint(root: Path, environment: Path) -> str:
     digest = hashlib.sha256()
     for name in ("pyproject.toml", "packaging/constraints.txt"):
         digest.update((root / name).read_bytes() + b"\0")
-    # An editable installation points to its folder, and an environment to its Python.
-    digest.update(str(root).encode("utf-8") + b"\0" + (environment / "pyvenv.cfg").read_bytes())
+    settings = (environment / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    version = next((line.split("=")[1].strip() for line in settings if line.startswith("version")), "")
+    # An editable installation points to its folder.
+    digest.update(f"{root}\0{version}".encode())
     return digest.hexdigest()
 
 

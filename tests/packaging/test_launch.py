@@ -68,8 +68,8 @@ def test_a_changed_requirement_is_installed(
     launch: ModuleType, project: Path, quick_environments: list[tuple[object, ...]], changed: str
 ) -> None:
     launch.provide_environment(project)
-    with (project / changed).open("a", encoding="utf-8") as file:
-        file.write("# changed\n")
+    text = (project / changed).read_text(encoding="utf-8")
+    (project / changed).write_text(text.replace("version = ", "version = 9") + "# changed\n", encoding="utf-8")
     launch.provide_environment(project)
     assert len(quick_environments) == 2
 
@@ -151,6 +151,23 @@ def test_a_broken_environment_is_made_anew(
     launch.provide_environment(project)
     assert launch.environment_fault(project / ".venv") is None
     assert len(quick_environments) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="environments have another layout on Windows")
+@pytest.mark.parametrize("damage", [python_that_is_gone, python_that_does_not_start])
+def test_an_environment_that_lost_its_python_keeps_what_is_installed(
+    launch: ModuleType, project: Path, quick_environments: list[object], damage: Callable[[Path], None]
+) -> None:
+    launch.provide_environment(project)
+    [packages] = (project / ".venv").glob("lib/python*/site-packages")
+    (packages / "pip").mkdir()
+    damage(project / ".venv")
+    assert launch.environment_fault(project / ".venv") is not None
+    python = launch.provide_environment(project)
+    assert launch.environment_fault(project / ".venv") is None
+    assert (packages / "pip").is_dir()
+    assert len(quick_environments) == 1
+    assert subprocess.run([str(python), "-c", ""], check=False).returncode == 0
 
 
 def test_a_link_is_removed_and_not_what_it_points_to(launch: ModuleType, tmp_path: Path) -> None:
