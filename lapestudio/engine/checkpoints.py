@@ -109,7 +109,8 @@ def read_checkpoint(folder: Path, name: Literal["last", "best"], *, load_weights
     Args:
         folder: that `write_checkpoint` was given.
         name: which checkpoint.
-        load_weights: reads what `save_weights` wrote from the folder that it is given; raises UserError if it cannot.
+        load_weights: reads what `save_weights` wrote from the folder that it is given; raises UserError if it cannot;
+            None: where the training stood is all that is wanted.
 
     Raises:
         UserError: there is no usable one.
@@ -153,7 +154,7 @@ def load_state_tensors(optimiser: torch.optim.Optimizer, tensors: Mapping[str, T
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 
-def _read(path: Path, load_weights: Callable[[Path], None]) -> Checkpoint:
+def _read(path: Path, load_weights: Callable[[Path], None] | None) -> Checkpoint:
     try:
         state = TrainingState.model_validate_json((path / STATE_FILE).read_bytes())
         has_tensors = (path / TENSORS_FILE).exists()
@@ -163,7 +164,8 @@ def _read(path: Path, load_weights: Callable[[Path], None]) -> Checkpoint:
         raise UserError(f"There is no checkpoint in {path}; start the training anew.") from error
     except (ValidationError, SafetensorError, OSError) as error:
         raise UserError(f"The checkpoint {path} is damaged; start the training anew.") from error
-    load_weights(path)
+    if load_weights is not None:
+        load_weights(path)
     return Checkpoint(path=path, state=state, tensors=tensors)
 
 
