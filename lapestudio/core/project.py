@@ -119,6 +119,11 @@ class Project:
         """Where the project's runs lie."""
         return self.folder / "runs"
 
+    @property
+    def model_report_file(self) -> Path:
+        """What is known of the model, kept so that a reopened project shows it at once."""
+        return self.folder / "model-report.json"
+
     def update(self, **changes: object) -> None:
         """Change fields of the document and save it."""
         document = self.document.with_changes(**changes)
