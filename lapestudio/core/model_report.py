@@ -44,7 +44,9 @@ class ModelReport(_Report):
     num_ffn_parameters: int = 0
     dtype: str = ""
     size_bytes: int = 0
-    adds_bos: bool = False
+    adds_bos: bool | None = Field(
+        default=None, description="whether texts begin with a special token; None: not looked"
+    )
     devices: tuple[DeviceReport, ...] = ()
     identification: MemoryEstimate | None = None
     training: MemoryEstimate | None = None

@@ -25,6 +25,7 @@ from transformers import PreTrainedTokenizerBase
 from lapestudio.core.atomic import replacing
 from lapestudio.core.errors import UserError
 from lapestudio.corpora.segment import Segment
+from lapestudio.engine.loading import adds_bos
 
 # Long documents are tokenised in pieces, cut between segments, so that memory stays flat whatever the corpus.
 _PIECE_CHARACTERS = 8192
@@ -111,14 +112,6 @@ class TokenBlocks:
         for _length, same in groupby(indices, key=lambda index: len(self._ids(index))):
             while chunk := list(islice(same, batch_size)):
                 yield torch.from_numpy(np.stack([self._ids(index) for index in chunk]).astype(np.int64))
-
-
-def adds_bos(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Say whether the tokenizer begins a text with its begin-of-sequence token by itself."""
-    if tokenizer.bos_token_id is None:
-        return False
-    ids = tokenizer("a").input_ids
-    return bool(ids) and ids[0] == tokenizer.bos_token_id
 
 
 def build_blocks(

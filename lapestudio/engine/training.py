@@ -30,6 +30,7 @@ from lapestudio.engine.checkpoints import (
     state_tensors,
     write_checkpoint,
 )
+from lapestudio.engine.out_of_memory import is_out_of_memory
 
 CHECKPOINT_EVERY_S = 120.0
 _ADAM_BETAS = (0.9, 0.999)
@@ -386,7 +387,7 @@ class _Training:
             try:
                 return self._accumulate(indices)
             except (RuntimeError, MemoryError) as error:
-                if not _is_out_of_memory(error):
+                if not is_out_of_memory(error):
                     raise
                 if self._state.micro_batch == 1:
                     raise UserError(
@@ -477,12 +478,6 @@ def _steps_for_tokens(lengths: Sequence[int], seed: int, blocks_per_update: int,
 @lru_cache(maxsize=2)  # an update can reach from one epoch into the next
 def _permutation(num_blocks: int, seed: int, epoch: int) -> NDArray[np.int64]:
     return np.random.default_rng([seed, epoch]).permutation(num_blocks)
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return "DefaultCPUAllocator" in str(error) or "out of memory" in str(error)
 
 
 def _anonymous_bytes(process: psutil.Process) -> int:
