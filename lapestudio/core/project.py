@@ -120,6 +120,11 @@ class Project:
         return self.folder / "runs"
 
     @property
+    def neurons_folder(self) -> Path:
+        """Where the neuron sets lie that were trained with, one file a selection."""
+        return self.folder / "neurons"
+
+    @property
     def model_report_file(self) -> Path:
         """What is known of the model, kept so that a reopened project shows it at once."""
         return self.folder / "model-report.json"

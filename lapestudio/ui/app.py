@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QLocale, QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 
 import lapestudio
@@ -15,6 +15,9 @@ from lapestudio.ui.tokens import LIGHT
 
 def make_application() -> QApplication:
     """Return the Qt application with its names set."""
+    if QLocale().language() == QLocale.Language.C:
+        # A machine without a locale: numbers are grouped all the same.
+        QLocale.setDefault(QLocale(QLocale.Language.English))
     app = QApplication(sys.argv[:1])
     app.setApplicationName("LAPE Studio")
     app.setOrganizationName("lapestudio")

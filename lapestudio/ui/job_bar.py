@@ -11,7 +11,7 @@ from lapestudio.ui.icons import pixmap
 from lapestudio.ui.job_details import JobDetails
 from lapestudio.ui.job_words import end_text, kind_name, stop_sentence, stop_words
 from lapestudio.ui.running_jobs import FollowedRun, RunningJobs
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.text import isolate, language_name
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.labels import button, label
@@ -85,7 +85,7 @@ class JobRow(QWidget):
 
     @Slot(object)
     def _on_job_over(self, end: TerminalEvent) -> None:
-        colors = colors_of(self.palette())
+        colors = theme_colors()
         name, color = "info", colors.accent
         if isinstance(end, ErrorEvent):
             name, color = "warning", colors.danger

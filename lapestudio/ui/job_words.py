@@ -45,7 +45,9 @@ def stop_sentence(kind: str, stage: int) -> str:
         "train": _tr(
             "Finishes the current step and writes a checkpoint: the run can be resumed or exported from there."
         ),
-        "identify": _tr("Ends after the current batch; neurons are selected from a complete count only."),
+        "identify": _tr(
+            "Ends after the current batch; neurons are selected from what was counted, if every language was reached."
+        ),
         "export": _tr("Ends the export and removes what it has written; the training stays as it is."),
     }.get(kind, _tr("Ends the job after its current step."))
 

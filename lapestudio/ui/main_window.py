@@ -109,6 +109,7 @@ class MainWindow(QMainWindow):
         remember_project(self._settings, project.folder)
         self._show_recent()
         self._enable_steps()
+        self.view.setFocus()
         self.view.begin()
         self.project_opened.emit(project)
 

@@ -56,7 +56,7 @@ class ProjectView(QWidget):
         """Return the panel of a step; it is made now if it was never looked at."""
         if step not in self._panels:
             made = _make_panel(step, self.session, self)
-            made.set_dark(is_dark(self.palette()))
+            made.set_dark(is_dark())
             self._panels[step] = made
             self._stack.addWidget(made)
             made.step_requested.connect(self.show_step)

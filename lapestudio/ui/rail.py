@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from lapestudio.ui.icons import icon, pixmap
 from lapestudio.ui.session import ProjectSession
 from lapestudio.ui.steps import StateKind, Step, StepState, kind_text, step_name, step_state
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.tokens import Colors, Space
 from lapestudio.ui.widgets.labels import label
 
@@ -42,6 +42,7 @@ class StepButton(QPushButton):
         self.setProperty("kind", "step")
         self.setCheckable(True)
         self.setShortcut(f"Ctrl+{number}")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setToolTip(self.tr("{name} (Ctrl+{number})").format(name=step_name(step), number=number))
@@ -86,7 +87,7 @@ class StepButton(QPushButton):
             self._paint_icon()
 
     def _paint_icon(self) -> None:
-        colors = colors_of(self.palette())
+        colors = theme_colors()
         picture = icon(f"step-{self._state.kind}", _state_color(self._state.kind, colors), mark=colors.surface)
         self._icon.setPixmap(picture.pixmap(_ICON_SIZE, _ICON_SIZE))
 
@@ -139,11 +140,11 @@ class Rail(QFrame):
         """Follow the theme."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
-            self._logo.setPixmap(pixmap("logo", colors_of(self.palette()).accent, _ICON_SIZE))
+            self._logo.setPixmap(pixmap("logo", theme_colors().accent, _ICON_SIZE))
 
     def _wordmark(self) -> QHBoxLayout:
         self._logo = QLabel(self)
-        self._logo.setPixmap(pixmap("logo", colors_of(self.palette()).accent, _ICON_SIZE))
+        self._logo.setPixmap(pixmap("logo", theme_colors().accent, _ICON_SIZE))
         line = QHBoxLayout()
         line.setContentsMargins(Space.M, 0, Space.S, 0)
         line.setSpacing(Space.M)

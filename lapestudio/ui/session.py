@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from lapestudio.core.atomic import write_text_atomically
 from lapestudio.core.errors import UserError
 from lapestudio.core.model_report import ModelReport
+from lapestudio.core.neuron_set import save_neuron_set
 from lapestudio.core.project import Project, ProjectDocument, ProjectLanguage
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import JobSpec, job_label
@@ -22,6 +23,7 @@ from lapestudio.jobs.queries import inspect_model
 from lapestudio.ui.corpus_survey import CorpusSurvey
 from lapestudio.ui.query_thread import IsCancelled, LatestAnswer
 from lapestudio.ui.running_jobs import FollowedRun, RunningJobs
+from lapestudio.ui.selection import SelectionState
 
 _RUN_FIELDS = {"identify": "identify_run", "train": "train_run"}
 
@@ -64,6 +66,7 @@ class ProjectSession(QObject):
         self.report_fault: Fault | None = None
         self.run_list: list[RunSummary] = []
         self.survey = CorpusSurvey(project, self)
+        self.selection = SelectionState(self)
         self._shown: dict[str, FollowedRun] = {}
         self._inspector = LatestAnswer(self)
         self._inspector.answered.connect(self._on_inspected)
@@ -209,6 +212,35 @@ class ProjectSession(QObject):
         self._keep_as_shown(run.read_spec().kind, run)
         self._show(self.jobs.follow(run))
 
+    def load_selection(self) -> None:
+        """Select neurons from the counts of the identification that is shown."""
+        followed = self.shown("identify")
+        if followed is not None and not followed.is_working and followed.run.counts_file.exists():
+            self.selection.load(followed.run.counts_file, self.document.selection)
+        else:
+            self.selection.load(None, self.document.selection)
+
+    def neurons_to_train(self) -> Path | None:
+        """Return the file of the neuron set to train with; the selection in view is written for it.
+
+        Raises:
+            UserError: the file cannot be written.
+        """
+        if self.document.neurons is not None:
+            return self.project.resolve(self.document.neurons)
+        selected = self.selection.current
+        if selected is None:
+            return None
+        settings = selected.settings
+        name = f"{selected.counted.path.parent.name}_{settings.top_rate:g}_{settings.activity_quantile:g}.safetensors"
+        path = self.project.neurons_folder / name
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{path.parent} cannot be made: {error.strerror}.") from error
+        save_neuron_set(selected.neurons, path)
+        return path
+
     def refresh_runs(self) -> None:
         """Read the list of runs again."""
         folder = self.project.runs_folder
@@ -237,6 +269,8 @@ class ProjectSession(QObject):
             self.save_failed.emit(str(error))
             return
         self._shown[kind] = followed
+        if kind == "identify":
+            self.load_selection()
         self.run_shown.emit(followed)
 
     @Slot(object)
@@ -254,4 +288,6 @@ class ProjectSession(QObject):
     @Slot(object)
     def _on_run_over(self, followed: FollowedRun) -> None:
         self.refresh_runs()
+        if followed is self.shown("identify"):
+            self.load_selection()
         self.run_shown.emit(followed)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from lapestudio.ui.icons import pixmap
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.text import isolate, path_text
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.choice_button import ChoiceButton
@@ -140,7 +140,7 @@ class StartPage(QWidget):
         return [example, new, opened]
 
     def _paint_logo(self) -> None:
-        self._logo.setPixmap(pixmap("logo", colors_of(self.palette()).accent, _LOGO_SIZE))
+        self._logo.setPixmap(pixmap("logo", theme_colors().accent, _LOGO_SIZE))
 
     @Slot(QListWidgetItem)
     def _on_item_activated(self, item: QListWidgetItem) -> None:

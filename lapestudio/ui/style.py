@@ -6,7 +6,7 @@ Everything that has a colour or a distance takes it from here.
 from typing import Literal
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from lapestudio.ui.icons import icon_file
@@ -18,14 +18,15 @@ THEME_KEY = "view/theme"
 _HALF_LIGHT = 128
 
 
-def is_dark(palette: QPalette) -> bool:
-    """Say whether a palette is that of the dark theme."""
-    return palette.color(QPalette.ColorRole.Window).lightness() < _HALF_LIGHT
+def is_dark() -> bool:
+    """Say whether the application is in the dark theme."""
+    # A widget's own palette is no guide: the style sheet makes its window colour transparent.
+    return QGuiApplication.palette().color(QPalette.ColorRole.Window).lightness() < _HALF_LIGHT
 
 
-def colors_of(palette: QPalette) -> Colors:
-    """Return the theme's colours for a widget's palette."""
-    return DARK if is_dark(palette) else LIGHT
+def theme_colors() -> Colors:
+    """Return the colours of the theme that the application is in."""
+    return DARK if is_dark() else LIGHT
 
 
 class Theme(QObject):

@@ -154,6 +154,8 @@ class LanguageDetails(Card):
         self.preview.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         self.preview.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.preview.setMinimumHeight(_PREVIEW_HEIGHT)
+        self.preview.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.preview.setResizeMode(QListWidget.ResizeMode.Adjust)
         self.preview.setTextElideMode(Qt.TextElideMode.ElideNone)
         box.addWidget(label(self.tr("How the text begins"), "strong", parent=self._preview_box, wraps=False))
         box.addWidget(self.preview, 1)

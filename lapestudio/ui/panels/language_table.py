@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from lapestudio.ui.icons import icon
 from lapestudio.ui.session import ProjectSession
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.text import isolate, language_name, short_count_text
 from lapestudio.ui.widgets.figure_row import UNKNOWN
 from lapestudio.ui.widgets.file_drop_list import dropped_paths
@@ -86,7 +86,7 @@ class LanguageTableModel(QAbstractTableModel):
         parent = self.parent()
         if summary is None or not summary.problems or not isinstance(parent, QWidget):
             return None
-        return icon("warning", colors_of(parent.palette()).danger)
+        return icon("warning", theme_colors().danger)
 
     def _text(self, code: str, column: int) -> str:
         if column == _NAME:

@@ -28,7 +28,7 @@ class LanguagesPanel(Panel):
             step_name(Step.LANGUAGES),
             self.tr(
                 "A neuron is specific to a language only in comparison: give text in several languages, about equally "
-                "much in each, and more of the language that the model shall learn."
+                "much in each, and more of the language to teach."
             ),
             parent,
         )

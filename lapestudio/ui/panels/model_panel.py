@@ -25,7 +25,7 @@ class ModelPanel(Panel):
         super().__init__(
             session,
             step_name(Step.MODEL),
-            self.tr("The language model that shall learn. It stays as it is: an adapted copy is written at the end."),
+            self.tr("The language model to teach. It stays as it is: an adapted copy is written at the end."),
             parent,
         )
         column = self.single_column()

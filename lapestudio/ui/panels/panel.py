@@ -58,8 +58,9 @@ class Panel(QWidget):
         area.setFixedWidth(SIDE_WIDTH)
         main = QVBoxLayout()
         main.setSpacing(Space.M)
+        main.setContentsMargins(0, 0, 0, Space.M)
         line = QHBoxLayout()
-        line.setSpacing(Space.L)
+        line.setSpacing(Space.XS)
         line.addWidget(area)
         line.addLayout(main, 1)
         self.outer.addLayout(line, 1)
@@ -69,7 +70,7 @@ class Panel(QWidget):
         """Follow the theme."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
-            self.set_dark(is_dark(self.palette()))
+            self.set_dark(is_dark())
 
     def set_dark(self, dark: bool) -> None:
         """Draw for a light or a dark window; panels with pictures pass it on."""

@@ -185,10 +185,10 @@ class ProjectPanel(Panel):
 
     def _next(self) -> tuple[Step, str]:
         sentences = {
-            Step.MODEL: self.tr("Choose the model that shall learn a language."),
+            Step.MODEL: self.tr("Choose the model to teach."),
             Step.LANGUAGES: self.tr("Add the languages to compare, and text for each of them."),
             Step.IDENTIFY: self.tr("Find the neurons that work for each language."),
-            Step.TRAIN: self.tr("Train the neurons of the language that the model shall learn."),
+            Step.TRAIN: self.tr("Train the neurons of the language to teach."),
             Step.EXPORT: self.tr("Write the adapted model, so that every other tool can load it."),
         }
         for step, sentence in sentences.items():

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from lapestudio.ui.icons import pixmap
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.labels import label
 
@@ -55,4 +55,4 @@ class ChoiceButton(QPushButton):
             self._paint_icon()
 
     def _paint_icon(self) -> None:
-        self._icon.setPixmap(pixmap(self._icon_name, colors_of(self.palette()).accent, _ICON_SIZE))
+        self._icon.setPixmap(pixmap(self._icon_name, theme_colors().accent, _ICON_SIZE))

@@ -59,10 +59,8 @@ class FitView(QWidget):
         return {
             "weights": self.tr("weights"),
             "activations": self.tr("activations"),
-            "gradients": self.tr("gradients"),
-            "optimiser": self.tr("optimiser"),
             "counts": self.tr("counts"),
-            "libraries": self.tr("libraries"),
-            "head": self.tr("vocabulary head"),
-            "subnetwork": self.tr("trained neurons"),
+            "program and libraries": self.tr("program and libraries"),
+            "trained weights, gradients and optimiser": self.tr("trained weights with gradients and optimiser"),
+            "vocabulary head": self.tr("vocabulary head"),
         }.get(name, name)

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from lapestudio.ui.icons import icon
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.labels import button
 
@@ -47,4 +47,4 @@ class Fold(QWidget):
     def _paint_icon(self) -> None:
         name = "fold-open" if self.button.isChecked() else "fold-closed"
         mirrored = self.isRightToLeft() and not self.button.isChecked()
-        self.button.setIcon(icon(name, colors_of(self.palette()).accent, mirrored=mirrored))
+        self.button.setIcon(icon(name, theme_colors().accent, mirrored=mirrored))

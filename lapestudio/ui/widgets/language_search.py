@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
 
 from lapestudio.core.languages import Language, search_languages
 from lapestudio.ui.icons import icon
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.text import isolate
 from lapestudio.ui.tokens import Space
 
@@ -70,7 +70,7 @@ class LanguageSearch(QWidget):
         self.field.setAccessibleName(self.tr("Add a language"))
         self.field.setClearButtonEnabled(True)
         self._search_action = self.field.addAction(
-            icon("search", colors_of(self.palette()).muted), QLineEdit.ActionPosition.LeadingPosition
+            icon("search", theme_colors().muted), QLineEdit.ActionPosition.LeadingPosition
         )
         self.field.textChanged.connect(self._on_text_changed)
         self.field.returnPressed.connect(self._on_return_pressed)
@@ -108,7 +108,7 @@ class LanguageSearch(QWidget):
         """Follow the theme."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
-            self._search_action.setIcon(icon("search", colors_of(self.palette()).muted))
+            self._search_action.setIcon(icon("search", theme_colors().muted))
 
     def _walk(self, step: int) -> None:
         row = max(0, min(self._model.rowCount() - 1, self.results.currentIndex().row() + step))

@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from lapestudio.ui.icons import pixmap
-from lapestudio.ui.style import colors_of
+from lapestudio.ui.style import theme_colors
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.labels import button, label, restyle
 
@@ -82,7 +82,7 @@ class MessageBar(QFrame):
         layout.addWidget(self._details)
 
     def _paint_icon(self) -> None:
-        colors = colors_of(self.palette())
+        colors = theme_colors()
         color = {
             "info": colors.accent,
             "success": colors.success,
