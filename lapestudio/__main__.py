@@ -35,9 +35,9 @@ def _is_project(word: str) -> bool:
 
 
 def _open_window(project: Path | None) -> int:
-    from lapestudio.ui.app import run_window
+    from lapestudio.ui.app import run_app
 
-    return run_window(project)
+    return run_app(project)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Forms, command-line help and error texts are built from the fields' descriptions
 refused, so that a typo cannot train for a night.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -112,6 +113,12 @@ class TrainSettings(Settings):
         )
 
 
+def _check_distinct(languages: Sequence[str]) -> None:
+    repeated = sorted({language for language in languages if languages.count(language) > 1})
+    if repeated:
+        raise ValueError(f"the language {repeated[0]} is given twice; put all its files into one corpus")
+
+
 class IdentifySpec(Settings):
     """Count activations on the text of several languages and select each language's neurons."""
 
@@ -125,10 +132,7 @@ class IdentifySpec(Settings):
 
     @model_validator(mode="after")
     def _languages_are_distinct(self) -> Self:
-        languages = [corpus.language for corpus in self.corpora]
-        repeated = sorted({language for language in languages if languages.count(language) > 1})
-        if repeated:
-            raise ValueError(f"the language {repeated[0]} is given twice; put all its files into one corpus")
+        _check_distinct([corpus.language for corpus in self.corpora])
         return self
 
 
@@ -154,6 +158,11 @@ class TrainSpec(Settings):
     """Use the neuron set although it was made with another model of the same size."""
     settings: TrainSettings = TrainSettings()
 
+    @model_validator(mode="after")
+    def _languages_are_distinct(self) -> Self:
+        _check_distinct([self.language, *(control.language for control in self.controls)])
+        return self
+
 
 class EvaluateSpec(Settings):
     """Measure perplexity on text."""
@@ -177,6 +186,11 @@ class EvaluateSpec(Settings):
     """Number format of the computation."""
     device: str = "auto"
     """Where to compute: auto, cpu, cuda, cuda:1, mps."""
+
+    @model_validator(mode="after")
+    def _languages_are_distinct(self) -> Self:
+        _check_distinct([corpus.language for corpus in self.corpora])
+        return self
 
 
 class ExportSpec(Settings):

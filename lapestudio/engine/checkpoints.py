@@ -103,7 +103,9 @@ def write_checkpoint(
         shutil.rmtree(previous)
 
 
-def read_checkpoint(folder: Path, name: Literal["last", "best"], *, load_weights: Callable[[Path], None]) -> Checkpoint:
+def read_checkpoint(
+    folder: Path, name: Literal["last", "best"], *, load_weights: Callable[[Path], None] | None
+) -> Checkpoint:
     """Load the checkpoint `folder/name`, or the one before it where that is missing or damaged.
 
     Args:

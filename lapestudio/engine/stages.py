@@ -59,3 +59,16 @@ class JobContext:
     def warn(self, text: str) -> None:
         """Tell something the user should worry about."""
         self.emit(NoticeEvent(level="warning", text=text))
+
+    def check_stop(self, text: str) -> None:
+        """Leave the recipe where somebody has asked to stop.
+
+        Raises:
+            StoppedEarlyError: with `text`, which says what was reached.
+        """
+        if self.should_stop():
+            raise StoppedEarlyError(text)
+
+
+class StoppedEarlyError(Exception):
+    """A recipe was left before its end because somebody asked; the text says what was reached."""

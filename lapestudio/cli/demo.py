@@ -1,0 +1,5 @@
+"""temporary"""
+
+
+def demo() -> None:
+    """Temporary."""

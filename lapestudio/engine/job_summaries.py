@@ -1,0 +1,95 @@
+"""What a job has found out, in figures for programs and one sentence for people.
+
+In: the results of the stages. Out: the summary in the job's last event, which the window and the command line show.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lapestudio.core.activation_counts import ActivationCounts
+from lapestudio.core.event_log import EventTail
+from lapestudio.core.events import MetricsEvent
+from lapestudio.core.model_report import ModelReport
+from lapestudio.core.neuron_set import NeuronSet
+from lapestudio.core.run_folder import RunFolder
+from lapestudio.core.specs import TrainSpec
+from lapestudio.engine.evaluation.perplexity import TextLoss
+from lapestudio.engine.training import TrainingOutcome
+
+TARGET_LOSS = "validation_loss"
+CONTROL_LOSS = "control_loss/"
+
+Summary = dict[str, Any]
+
+
+def identify_summary(run: RunFolder, counts: ActivationCounts, neurons: NeuronSet) -> Summary:
+    """Return how many neurons each language has."""
+    by_language = neurons.counts().sum(axis=1).tolist()
+    flat, _languages = neurons.flat()
+    num_selected, num_neurons = len(np.unique(flat)), neurons.num_layers * neurons.intermediate_size
+    return {
+        "languages": list(neurons.languages),
+        "neurons": dict(zip(neurons.languages, by_language, strict=True)),
+        "tokens": dict(zip(counts.languages, counts.num_tokens.tolist(), strict=True)),
+        "num_selected": num_selected,
+        "num_neurons": num_neurons,
+        "counts_file": str(run.counts_file),
+        "neurons_file": str(run.neurons_file),
+        "text": f"{num_selected:,} of {num_neurons:,} neurons are specific to one or more languages.",
+    }
+
+
+def train_summary(
+    run: RunFolder, spec: TrainSpec, outcome: TrainingOutcome, num_trained: int, report: ModelReport
+) -> Summary:
+    """Return what the training has changed, by the losses that were measured before it and at its best step."""
+    losses = measured_losses(run, spec.language)
+    before, after = losses[0], losses[outcome.best_step]
+    share = num_trained / report.num_parameters
+    text = (
+        f"{num_trained:,} weights ({share:.2%} of the model) were trained for {outcome.step:,} steps; the best "
+        f"checkpoint is of step {outcome.best_step:,}."
+    )
+    if outcome.best_step == 0:
+        text = "The training never bettered the model: its best checkpoint is the model as it was. " + text
+    return {
+        "language": spec.language,
+        "method": spec.method,
+        "steps": outcome.step,
+        "tokens": outcome.tokens,
+        "best_step": outcome.best_step,
+        "loss_before": before,
+        "loss_after": after,
+        "num_trained_weights": num_trained,
+        "trained_share": share,
+        "text": text,
+    }
+
+
+def measured_losses(run: RunFolder, language: str) -> dict[int, dict[str, float]]:
+    """Return the validation losses of all attempts, by step and language; the trained language comes first."""
+    losses: dict[int, dict[str, float]] = {}
+    for event in EventTail(run.events_file).read_new():
+        if isinstance(event, MetricsEvent) and TARGET_LOSS in event.values:
+            controls = {
+                name.removeprefix(CONTROL_LOSS): value
+                for name, value in event.values.items()
+                if name.startswith(CONTROL_LOSS)
+            }
+            losses[event.step] = {language: event.values[TARGET_LOSS], **controls}
+    return losses
+
+
+def text_summary(loss: TextLoss) -> Summary:
+    """Return the figures of one text; JSON has no numbers that are not finite, so these are words."""
+    return {
+        "loss_nats": _number(loss.mean_nats),
+        "perplexity": _number(loss.perplexity),
+        "tokens": loss.num_tokens,
+    }
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
