@@ -235,9 +235,10 @@ def load_model(source: str, *, dtype: DtypeName = "auto", device: str = "auto") 
     missing = sorted(found["missing_keys"]) + sorted(str(key) for key in found["mismatched_keys"])
     if missing:
         raise UserError(f"The weights of {source} are incomplete: {missing[0]} is missing or has another shape.")
-    if hasattr(model.config, "quantization_config"):
-        # The weights are dequantised; with this left in, the model could not be saved.
-        del model.config.quantization_config
+    quantizer = getattr(model, "hf_quantizer", None)
+    if quantizer is not None:
+        # The weights of a GGUF file are dequantised; with this left in, the model could not be saved.
+        quantizer.remove_quantization_config(model)
     model.requires_grad_(requires_grad=False)
     return model.to(target).eval()
 
