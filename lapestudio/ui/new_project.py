@@ -10,7 +10,7 @@ from lapestudio.core.errors import UserError
 from lapestudio.core.project import Project, ProjectDocument
 from lapestudio.ui.text import path_text
 from lapestudio.ui.tokens import Space
-from lapestudio.ui.widgets.labels import button, label
+from lapestudio.ui.widgets.labels import button, centre_labels, label
 from lapestudio.ui.widgets.message_bar import MessageBar
 
 _WIDTH = 560
@@ -59,6 +59,7 @@ class NewProjectDialog(QDialog):
         form.setVerticalSpacing(Space.M)
         form.addRow(self.tr("Name"), self.name)
         form.addRow(self.tr("Kept in"), line)
+        centre_labels(form)
         self.name.setAccessibleName(self.tr("Name"))
         self.parent_folder.setAccessibleName(self.tr("Kept in"))
         cancel = button(self.tr("Cancel"), name="cancelProject", parent=self)

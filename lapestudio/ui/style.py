@@ -79,7 +79,8 @@ def paint(app: QApplication, colors: Colors) -> None:
     """Give the application a theme's palette and style sheet."""
     app.setPalette(_palette(colors))
     pictures = {name: icon_file(name, dark=colors is DARK) for name in ("spin-up", "spin-down", "tick")}
-    app.setStyleSheet(style_sheet(colors, base_pt=app.font().pointSizeF(), pictures=pictures))
+    rtl = app.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    app.setStyleSheet(style_sheet(colors, base_pt=app.font().pointSizeF(), pictures=pictures, rtl=rtl))
 
 
 def _palette(colors: Colors) -> QPalette:

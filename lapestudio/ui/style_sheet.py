@@ -8,13 +8,14 @@ _RADIUS = 6
 _FIELD_HEIGHT = 22
 
 
-def style_sheet(colors: Colors, *, base_pt: float, pictures: Mapping[str, str]) -> str:
+def style_sheet(colors: Colors, *, base_pt: float, pictures: Mapping[str, str], rtl: bool) -> str:
     """Return the application's style sheet.
 
     Args:
         colors: the theme.
         base_pt: type size of running text.
         pictures: paths of `spin-up`, `spin-down` and `tick`.
+        rtl: whether the window is read from right to left.
     """
     return "\n".join(
         [
@@ -22,6 +23,7 @@ def style_sheet(colors: Colors, *, base_pt: float, pictures: Mapping[str, str]) 
             _surfaces(colors),
             _buttons(colors),
             _fields(colors, pictures),
+            _sliders(colors, rtl=rtl),
             _checks(colors, pictures),
             _lists(colors),
             _tabs_and_bars(colors),
@@ -105,8 +107,10 @@ QLineEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {{ border: 2px solid {c
 QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled {{ background: {c.window}; color: {c.muted};
     border-color: {c.border}; }}
 QLineEdit:read-only {{ background: {c.window}; }}
-QAbstractSpinBox {{ padding-right: {Space.XL}px; }}
-QAbstractSpinBox:focus {{ padding-right: {Space.XL - 1}px; }}
+QAbstractSpinBox {{ padding: {Space.XS}px {Space.XL}px {Space.XS}px {Space.XS}px; }}
+QAbstractSpinBox:focus {{ padding: {Space.XS - 1}px {Space.XL - 1}px {Space.XS - 1}px {Space.XS - 1}px; }}
+QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:focus {{ border: none; background: transparent; min-height: 0;
+    padding: 0 {Space.XS}px; }}
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ subcontrol-origin: border; width: 20px; border: none;
     background: transparent; }}
 QAbstractSpinBox::up-button {{ subcontrol-position: top right; margin-top: 2px; }}
@@ -122,12 +126,21 @@ QPlainTextEdit, QTextBrowser {{ background: {c.field}; color: {c.text}; border: 
     border-radius: {_RADIUS}px; padding: {Space.XS}px; selection-background-color: {c.accent};
     selection-color: {c.accent_text}; }}
 QPlainTextEdit:focus, QTextBrowser:focus {{ border-color: {c.accent}; }}
+"""
+
+
+def _sliders(c: Colors, *, rtl: bool) -> str:
+    # The style sheet's pages are fixed to left and right, though the handle runs the other way in a mirrored window.
+    reached, rest = ("add", "sub") if rtl else ("sub", "add")
+    return f"""
+QSlider {{ background: transparent; min-height: 24px; }}
 QSlider::groove:horizontal {{ height: 4px; background: {c.border_strong}; border-radius: 2px; }}
-QSlider::sub-page:horizontal {{ background: {c.accent}; border-radius: 2px; }}
+QSlider::{reached}-page:horizontal {{ background: {c.accent}; border-radius: 2px; }}
+QSlider::{rest}-page:horizontal {{ background: {c.border}; border-radius: 2px; }}
 QSlider::handle:horizontal {{ background: {c.surface}; border: 2px solid {c.accent}; width: 14px; height: 14px;
     margin: -7px 0; border-radius: 9px; }}
-QSlider::handle:horizontal:hover, QSlider:focus::handle:horizontal {{ background: {c.accent}; }}
-QSlider:disabled::sub-page:horizontal, QSlider::groove:horizontal:disabled {{ background: {c.border}; }}
+QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus {{ background: {c.accent}; }}
+QSlider::{reached}-page:horizontal:disabled {{ background: {c.border}; }}
 QSlider::handle:horizontal:disabled {{ border-color: {c.border_strong}; background: {c.surface}; }}
 """
 
@@ -153,21 +166,21 @@ def _lists(c: Colors) -> str:
 QAbstractItemView {{ background: {c.field}; border: 1px solid {c.border}; border-radius: {_RADIUS}px; outline: none;
     selection-background-color: {c.accent_soft}; selection-color: {c.text}; gridline-color: {c.border}; }}
 QAbstractItemView:focus {{ border-color: {c.accent}; }}
-QListView::item, QListWidget::item {{ padding: {Space.XS}px {Space.S}px; border-radius: {_RADIUS - 2}px; }}
+QListView::item {{ min-height: 18px; padding: {Space.XS}px {Space.S}px; border-radius: {_RADIUS - 2}px; }}
 QTableView::item {{ padding: {Space.XS}px {Space.S}px; }}
 QAbstractItemView::item:hover {{ background: {c.hover}; }}
 QAbstractItemView::item:selected {{ background: {c.accent_soft}; color: {c.text}; }}
 QAbstractItemView[dropping="true"] {{ border: 2px dashed {c.accent}; background: {c.accent_soft}; }}
 QHeaderView {{ background: {c.surface}; border: none; }}
 QHeaderView::section {{ background: {c.surface}; color: {c.muted}; border: none;
-    border-bottom: 1px solid {c.border_strong}; padding: {Space.XS + 2}px {Space.S}px; font-weight: 600; }}
+    border-bottom: 1px solid {c.border_strong}; padding: {Space.XS + 2}px {Space.S + 3}px; font-weight: 600; }}
 QTableCornerButton::section {{ background: {c.surface}; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
-QScrollBar::handle {{ background: {c.border_strong}; border-radius: 4px; margin: 1px; }}
+QScrollBar::handle {{ background: {c.border}; border-radius: 4px; margin: 1px; }}
 QScrollBar::handle:vertical {{ min-height: 32px; }}
 QScrollBar::handle:horizontal {{ min-width: 32px; }}
-QScrollBar::handle:hover {{ background: {c.muted}; }}
+QScrollBar::handle:hover {{ background: {c.border_strong}; }}
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent;
     border: none; width: 0; height: 0; }}
 """
@@ -184,6 +197,7 @@ QTabBar::tab:selected {{ color: {c.accent}; border-bottom-color: {c.accent}; fon
 QTabBar::tab:focus {{ background: {c.accent_soft}; }}
 QProgressBar {{ background: {c.border}; border: none; border-radius: 3px; min-height: 6px; max-height: 6px; }}
 QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
+QProgressBar[fits="false"]::chunk {{ background: {c.danger}; }}
 QFrame#jobBar {{ background: {c.surface}; border: none; border-top: 1px solid {c.border}; }}
 """
 

@@ -21,7 +21,7 @@ from lapestudio.ui.text import isolate, language_name, path_text, size_text
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.card import Card
 from lapestudio.ui.widgets.fact_grid import Fact, FactGrid
-from lapestudio.ui.widgets.labels import button, label
+from lapestudio.ui.widgets.labels import button, centre_labels, label
 from lapestudio.ui.widgets.message_bar import MessageBar
 from lapestudio.ui.widgets.number_fields import ChoiceField
 from lapestudio.ui.widgets.progress_view import ProgressView
@@ -106,6 +106,7 @@ class ExportPanel(RunPanel):
         form.addRow(self.tr("Checkpoint"), self.checkpoint)
         form.addRow(self.tr("Number format"), self.number_format)
         form.addRow(self.tr("Folder"), self._folder_line(card))
+        centre_labels(form)
         self._missing = label("", "muted", parent=card)
         self.start_button = button(self.tr("Write the model"), "primary", name="startExport", parent=card)
         self.start_button.clicked.connect(self._on_start_clicked)

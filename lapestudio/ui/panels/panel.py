@@ -1,6 +1,6 @@
 """What all panels share: a title, a sentence that says what the step is for, a place for messages, and the body."""
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from lapestudio.ui.session import ProjectSession
@@ -11,6 +11,7 @@ from lapestudio.ui.widgets.message_bar import MessageBar
 
 COLUMN_WIDTH = 880
 SIDE_WIDTH = 372
+SCROLL_ROOM = 20
 
 
 class Panel(QWidget):
@@ -47,24 +48,36 @@ class Panel(QWidget):
 
     def single_column(self) -> QVBoxLayout:
         """Lay the panel out as one scrolling column and return its layout."""
-        area, holder, layout = scrolling_column(self)
-        holder.setMaximumWidth(COLUMN_WIDTH)
+        area = ScrollingColumn(self)
+        area.holder.setMaximumWidth(COLUMN_WIDTH)
+        area.column.setContentsMargins(0, 0, SCROLL_ROOM, Space.M)
         self.outer.addWidget(area, 1)
-        return layout
+        return area.column
 
     def side_and_main(self) -> tuple[QVBoxLayout, QVBoxLayout]:
-        """Lay the panel out as a narrow scrolling column of settings and a wide place for results."""
-        area, _holder, side = scrolling_column(self)
+        """Lay the panel out as a narrow scrolling column of settings and a wide place for results.
+
+        `footer` lies under the column and does not scroll.
+        """
+        area = ScrollingColumn(self)
         area.setFixedWidth(SIDE_WIDTH)
+        self.footer = QVBoxLayout()
+        self.footer.setSpacing(Space.S)
+        self.footer.setContentsMargins(0, 0, SCROLL_ROOM, 0)
+        column = QVBoxLayout()
+        column.setSpacing(Space.S)
+        column.setContentsMargins(0, 0, 0, Space.M)
+        column.addWidget(area, 1)
+        column.addLayout(self.footer)
         main = QVBoxLayout()
         main.setSpacing(Space.M)
         main.setContentsMargins(0, 0, 0, Space.M)
         line = QHBoxLayout()
-        line.setSpacing(Space.XS)
-        line.addWidget(area)
+        line.setSpacing(0)
+        line.addLayout(column)
         line.addLayout(main, 1)
         self.outer.addLayout(line, 1)
-        return side, main
+        return area.column, main
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Follow the theme."""
@@ -76,19 +89,32 @@ class Panel(QWidget):
         """Draw for a light or a dark window; panels with pictures pass it on."""
 
 
-def scrolling_column(parent: QWidget) -> tuple[QScrollArea, QWidget, QVBoxLayout]:
-    """Return a scroll area that is as wide as its content may be, its content and the layout inside."""
-    area = QScrollArea(parent)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    holder = QWidget(area)
-    holder.setObjectName("column")
-    holder.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-    layout = QVBoxLayout(holder)
-    # Room for the scroll bar, so that cards do not jump when it appears.
-    layout.setContentsMargins(0, 0, Space.M, Space.M)
-    layout.setSpacing(Space.L)
-    area.setWidget(holder)
-    return area, holder, layout
+class ScrollingColumn(QScrollArea):
+    """A column that scrolls when it must; fill `column`.
+
+    Args:
+        parent: the Qt parent.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.holder = QWidget(self)
+        self.holder.setObjectName("column")
+        self.holder.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.column = QVBoxLayout(self.holder)
+        self.column.setContentsMargins(0, 0, SCROLL_ROOM, 0)
+        self.column.setSpacing(Space.L)
+        self.setWidget(self.holder)
+        self.verticalScrollBar().rangeChanged.connect(self._on_range_changed)
+
+    @Slot(int, int)
+    def _on_range_changed(self, _low: int, high: int) -> None:
+        # The bar takes its room from the margin: cards do not change their width when it appears.
+        margin = SCROLL_ROOM - (self.verticalScrollBar().sizeHint().width() if high > 0 else 0)
+        margins = self.column.contentsMargins()
+        margins.setRight(margin)
+        self.column.setContentsMargins(margins)

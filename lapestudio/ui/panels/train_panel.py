@@ -103,9 +103,11 @@ class TrainPanel(RunPanel):
         self._missing = label("", "muted", parent=self)
         self.start_button = button(self.tr("Start training"), "primary", name="startTrain", parent=self)
         self.start_button.clicked.connect(self._on_start_clicked)
-        for part in (self.what, self.how, self._missing, self.start_button):
-            side.addWidget(part)
+        for card in (self.what, self.how):
+            side.addWidget(card)
         side.addStretch(1)
+        for part in (self._missing, self.start_button):
+            self.footer.addWidget(part)
         main.addWidget(self._run_card(), 1)
 
     def _run_card(self) -> Card:

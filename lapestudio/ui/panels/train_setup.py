@@ -19,7 +19,8 @@ from lapestudio.ui.widgets.labels import button, label
 from lapestudio.ui.widgets.number_fields import ChoiceField
 from lapestudio.ui.widgets.settings_form import FormField, SettingsForm
 
-_CONTROLS_HEIGHT = 116
+_CONTROL_ROWS = 5
+_CONTROL_HEIGHT = 30
 _SUGGESTED_CONTROLS = 3
 _OWN = ("seed", "dtype", "device", "epochs", "max_steps", "max_tokens")
 """Settings that belong to the user and the machine, not to a recipe."""
@@ -52,7 +53,6 @@ class WhatToTrain(Card):
         self.controls = QListWidget(self)
         self.controls.setObjectName("controlLanguages")
         self.controls.setAccessibleName(self.tr("Control languages"))
-        self.controls.setFixedHeight(_CONTROLS_HEIGHT)
         self.controls.itemChanged.connect(self._on_control_changed)
         self._lay_out()
         session.document_changed.connect(self.refresh)
@@ -84,6 +84,8 @@ class WhatToTrain(Card):
                 item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
                 item.setCheckState(Qt.CheckState.Checked if code in document.controls else Qt.CheckState.Unchecked)
                 self.controls.addItem(item)
+        rows = max(1, min(_CONTROL_ROWS, self.controls.count()))
+        self.controls.setFixedHeight(rows * max(_CONTROL_HEIGHT, self.controls.sizeHintForRow(0)) + Space.S)
         self._fill_sources(document.neurons)
         self._is_filling = False
         self._show_neurons()

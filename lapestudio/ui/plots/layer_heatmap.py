@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 import pyqtgraph as pg
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from lapestudio.ui.plots.plot_frame import PlotFrame
@@ -34,6 +35,7 @@ class LayerHeatmap(PlotFrame):
         self.plot.setLabel("bottom", self.tr("layer"))
         self.plot.getPlotItem().invertY(b=True)
         self._bar = pg.ColorBarItem(values=(0, 1), colorMap=pg.colormap.get("viridis"), interactive=False, width=14)
+        self._bar.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._bar.setImageItem(self._image, insert_in=self.plot.getPlotItem())
         self.redraw()
 

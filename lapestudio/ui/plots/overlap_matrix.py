@@ -34,6 +34,7 @@ class OverlapMatrix(PlotFrame):
         self.plot.setMouseEnabled(x=False, y=False)
         self.plot.getPlotItem().invertY(b=True)
         self._bar = pg.ColorBarItem(values=(0, 1), colorMap=pg.colormap.get("viridis"), interactive=False, width=14)
+        self._bar.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._bar.setImageItem(self._image, insert_in=self.plot.getPlotItem())
         self.redraw()
 

@@ -33,6 +33,7 @@ class PlotFrame(QWidget):
         self.plot = pg.PlotWidget(self)
         # WORKAROUND(pyqtgraph 2532): a mirrored plot draws its grid and axes in the wrong margin.
         self.plot.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+        self.plot.getPlotItem().setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.plot.setMenuEnabled(False)
         self.plot.hideButtons()
         self._title = QLabel(self)

@@ -43,11 +43,11 @@ class FactGrid(QWidget):
                 widget.hide()
                 widget.deleteLater()
         for row, fact in enumerate(facts):
-            self._layout.addWidget(self._name(fact), row, 0, Qt.AlignmentFlag.AlignTop)
+            self._layout.addWidget(self._name(fact), row, 0)
             value = label(fact.value, parent=self)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             value.setAccessibleName(f"{fact.name}: {fact.value}")
-            self._layout.addWidget(value, row, 1, Qt.AlignmentFlag.AlignTop)
+            self._layout.addWidget(value, row, 1)
 
     def _name(self, fact: Fact) -> QWidget:
         holder = QWidget(self)

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 from lapestudio.core.model_report import MemoryEstimate
 from lapestudio.ui.text import isolate, size_text
 from lapestudio.ui.tokens import Space
-from lapestudio.ui.widgets.labels import label, set_role
+from lapestudio.ui.widgets.labels import label, restyle, set_role
 
 _STEPS = 1000
 
@@ -49,6 +49,8 @@ class FitView(QWidget):
             needed=size_text(estimate.total_bytes), free=size_text(free_bytes), device=isolate(estimate.device)
         )
         self._needed.setText(needed)
+        self._bar.setProperty("fits", estimate.fits)
+        restyle(self._bar)
         share = estimate.total_bytes / free_bytes if free_bytes else 1.0
         self._bar.setValue(min(_STEPS, max(1, round(share * _STEPS))))
         self._bar.setAccessibleDescription(needed)

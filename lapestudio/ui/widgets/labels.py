@@ -3,7 +3,7 @@
 from typing import Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QPushButton, QSizePolicy, QWidget
 
 Role = Literal[
     "title", "heading", "figure", "muted", "strong", "success", "danger", "body", "stepName", "stepState", "wordmark"
@@ -44,6 +44,15 @@ def button(text: str, kind: ButtonKind = "plain", *, name: str, parent: QWidget 
     made.setAccessibleName(text.replace("&", ""))
     made.setCursor(Qt.CursorShape.PointingHandCursor)
     return made
+
+
+def centre_labels(form: QFormLayout) -> None:
+    """Put each label of a form at the height of its field's middle, not of its upper edge."""
+    for row in range(form.rowCount()):
+        item = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
+        widget = item.widget() if item is not None else None
+        if widget is not None:
+            widget.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
 
 
 def rule(parent: QWidget | None = None) -> QFrame:

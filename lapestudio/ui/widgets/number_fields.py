@@ -6,6 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QComboBox, QDoubleSpinBox, QSpinBox, QWidget
 
+from lapestudio.ui.tokens import Space
+
 MAX_INT = 2**31 - 1
 _DECIMALS = 12
 
@@ -14,6 +16,8 @@ def _prepare(field: QAbstractSpinBox | QComboBox) -> None:
     field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     if isinstance(field, QAbstractSpinBox):
         field.setKeyboardTracking(False)
+        # The style sheet's padding does not reach the text inside.
+        field.lineEdit().setTextMargins(Space.XS, 0, Space.XS, 0)
 
 
 class WholeNumberField(QSpinBox):
