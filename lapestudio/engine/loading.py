@@ -219,7 +219,7 @@ def load_model(source: str, *, dtype: DtypeName = "auto", device: str = "auto") 
     where = resolve_source(source)
     load_config(where)
     target = best_device(device)
-    model: PreTrainedModel
+    model: Any
     found: dict[str, Any]
     try:
         # With loading information the result is a pair, which the stubs do not know.
@@ -240,7 +240,8 @@ def load_model(source: str, *, dtype: DtypeName = "auto", device: str = "auto") 
         # The weights of a GGUF file are dequantised; with this left in, the model could not be saved.
         quantizer.remove_quantization_config(model)
     model.requires_grad_(requires_grad=False)
-    return model.to(target).eval()
+    loaded: PreTrainedModel = model.to(target).eval()
+    return loaded
 
 
 def empty_model(config: PretrainedConfig) -> PreTrainedModel:
