@@ -3,6 +3,7 @@
 In: a run folder. Out: the job's terminal event; tables for standard output.
 """
 
+import math
 import os
 import signal
 import sys
@@ -77,7 +78,7 @@ class TerminalReport:
     def __init__(self, *, is_live: bool) -> None:
         self._is_live = is_live
         self._width = 0
-        self._last_plain = 0.0
+        self._last_plain = -math.inf
 
     def show(self, event: Event) -> None:
         """Print one event, if it tells people something."""
