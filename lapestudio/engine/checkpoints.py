@@ -15,11 +15,12 @@ from typing import Any, Literal
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from lapestudio.core.atomic import fsync_directory
 from lapestudio.core.errors import UserError
+from lapestudio.engine.trained_rows import save_tensors
 
 STATE_FILE = "state.json"
 TENSORS_FILE = "optimiser.safetensors"
@@ -90,7 +91,7 @@ def write_checkpoint(
     partial.mkdir()
     save_weights(partial)
     if tensors:
-        save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, partial / TENSORS_FILE)
+        save_tensors(tensors, partial / TENSORS_FILE)
     (partial / STATE_FILE).write_text(state.model_dump_json(indent=2) + "\n", encoding="utf-8", newline="\n")
     _fsync_content(partial)
     if final.exists():

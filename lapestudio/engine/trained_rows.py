@@ -8,6 +8,7 @@ File form: for each group the tensors `<parameter>/<role>/neurons` (int64 [n]) a
 `model_fingerprint`, `language` and `groups`, a JSON list with `layer, role, parameter, axis, start` of each group.
 """
 
+import errno
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -109,7 +110,7 @@ class TrainedRows:
         if self.model_fingerprint is not None:
             metadata["model_fingerprint"] = self.model_fingerprint
         with replacing(path) as temporary:
-            save_file(tensors, temporary, metadata=metadata)
+            save_tensors(tensors, temporary, metadata)
 
     @classmethod
     def load(cls, path: Path) -> "TrainedRows":
@@ -135,6 +136,18 @@ class TrainedRows:
             model_fingerprint=metadata.get("model_fingerprint"),
             language=metadata.get("language", ""),
         )
+
+
+def save_tensors(tensors: Mapping[str, Tensor], path: Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a safetensors file; no two tensors may share memory.
+
+    Raises:
+        OSError: not writable, or the disk is full; safetensors itself raises an error of its own kind.
+    """
+    try:
+        save_file(dict(tensors), path, metadata=None if metadata is None else dict(metadata))
+    except SafetensorError as error:
+        raise OSError(errno.EIO, str(error), str(path)) from error
 
 
 def _groups(path: Path, metadata: Mapping[str, str], tensors: Mapping[str, Tensor]) -> tuple[RowGroup, ...]:

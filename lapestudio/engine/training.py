@@ -11,14 +11,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
 
-import numpy as np
 import psutil
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from lapestudio.core.errors import UserError
@@ -31,10 +28,10 @@ from lapestudio.engine.checkpoints import (
     write_checkpoint,
 )
 from lapestudio.engine.out_of_memory import is_out_of_memory
+from lapestudio.engine.training_plan import Plan, make_plan, rate_factor
 
 CHECKPOINT_EVERY_S = 120.0
 _ADAM_BETAS = (0.9, 0.999)
-_COSINE_FLOOR = 0.1
 
 
 class Method(Protocol):
@@ -59,6 +56,11 @@ class Method(Protocol):
 
 class Blocks(Protocol):
     """Training text as blocks of token ids; the first token of a block is read and never predicted."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal blocks only."""
+        ...
 
     def __len__(self) -> int: ...
 
@@ -174,92 +176,11 @@ def train(
         rate=lambda step: learning_rate * rate_factor(step, plan.num_steps, schedule, warmup_share),
         weight_decay=weight_decay,
         gradient_clip=gradient_clip,
-        state=TrainingState(micro_batch=batch_size, settings_hash=_hash({**settings, "lengths": lengths})),
+        state=TrainingState(micro_batch=batch_size, settings_hash=_hash({**settings, "blocks": blocks.fingerprint})),
     )
     if resume:
         training.resume()
     return training.run(should_stop, validate_every)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Which blocks each update reads.
-
-    Args:
-        num_blocks: of the text.
-        num_steps: updates in all.
-        blocks_per_update: blocks of an update.
-        block_limit: the last update ends here, counted over all epochs; None: it is full.
-        seed: of the order.
-    """
-
-    num_blocks: int
-    num_steps: int
-    blocks_per_update: int
-    block_limit: int | None
-    seed: int
-
-    def blocks_at(self, position: int) -> list[int]:
-        """Return the blocks of the update that begins at `position` of the endless order."""
-        end = position + self.blocks_per_update
-        return [self._block(place) for place in range(position, min(end, self.block_limit or end))]
-
-    def _block(self, position: int) -> int:
-        epoch, place = divmod(position, self.num_blocks)
-        return int(_permutation(self.num_blocks, self.seed, epoch)[place])
-
-
-def make_plan(
-    lengths: Sequence[int],
-    *,
-    seed: int,
-    blocks_per_update: int,
-    max_steps: int | None,
-    max_tokens: int | None,
-    epochs: float,
-) -> Plan:
-    """Return the plan; of `max_steps` and `max_tokens` the limit that is reached first counts.
-
-    Args:
-        lengths: tokens of each block.
-        seed: of the order of the blocks.
-        blocks_per_update: blocks of an update.
-        max_steps: limit or None.
-        max_tokens: limit in predicted tokens or None.
-        epochs: limit when both are None.
-
-    Raises:
-        UserError: no block has a token to predict.
-    """
-    if sum(lengths) <= len(lengths):
-        raise UserError("The training text has no token to predict; give a longer text.")
-    if max_steps is None and max_tokens is None:
-        limit = max(1, round(epochs * len(lengths)))
-        num_steps = math.ceil(limit / blocks_per_update)
-    else:
-        limit = None
-        steps = [] if max_steps is None else [max_steps]
-        if max_tokens is not None:
-            steps.append(_steps_for_tokens(lengths, seed, blocks_per_update, max_tokens))
-        num_steps = min(steps)
-    return Plan(
-        num_blocks=len(lengths),
-        num_steps=num_steps,
-        blocks_per_update=blocks_per_update,
-        block_limit=limit,
-        seed=seed,
-    )
-
-
-def rate_factor(step: int, num_steps: int, schedule: Literal["constant", "cosine"], warmup_share: float) -> float:
-    """Return the share of the learning rate at `step` (from 0): in (0, 1], after the warm-up at least 0.1."""
-    warmup = round(warmup_share * num_steps)
-    if step < warmup:
-        return (step + 1) / (warmup + 1)
-    if schedule == "constant":
-        return 1.0
-    done = (step - warmup) / max(1, num_steps - 1 - warmup)
-    return _COSINE_FLOOR + (1 - _COSINE_FLOOR) * 0.5 * (1 + math.cos(math.pi * done))
 
 
 class _Training:
@@ -443,7 +364,7 @@ class _Training:
             )
         except OSError as error:
             raise UserError(
-                f"The checkpoint cannot be written to {self._checkpoints}: {error.strerror}; "
+                f"The checkpoint cannot be written to {self._checkpoints}: {error.strerror or error}; "
                 "make space there and resume the training."
             ) from error
         self._emit(CheckpointEvent(step=self._state.step, name=name))
@@ -462,22 +383,6 @@ def _equal_length_batches(blocks: Blocks, indices: Sequence[int], batch_size: in
         batch.append(block)
     if batch:
         yield torch.stack(batch)
-
-
-def _steps_for_tokens(lengths: Sequence[int], seed: int, blocks_per_update: int, max_tokens: int) -> int:
-    predicted = np.asarray(lengths, dtype=np.int64) - 1
-    epochs = max_tokens // int(predicted.sum())  # whole epochs that surely do not suffice
-    position, tokens = epochs * len(predicted), epochs * int(predicted.sum())
-    while tokens < max_tokens:
-        epoch, place = divmod(position, len(predicted))
-        tokens += int(predicted[_permutation(len(predicted), seed, epoch)[place]])
-        position += 1
-    return max(1, math.ceil(position / blocks_per_update))
-
-
-@lru_cache(maxsize=2)  # an update can reach from one epoch into the next
-def _permutation(num_blocks: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    return np.random.default_rng([seed, epoch]).permutation(num_blocks)
 
 
 def _anonymous_bytes(process: psutil.Process) -> int:

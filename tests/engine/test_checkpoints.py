@@ -120,7 +120,7 @@ def _fail_at(patch: pytest.MonkeyPatch, failing_call: int) -> Callable[[], int]:
     patch.setattr(Path, "mkdir", counted(Path.mkdir))
     patch.setattr(checkpoints.os, "fsync", counted(checkpoints.os.fsync))
     patch.setattr(checkpoints.shutil, "rmtree", counted(checkpoints.shutil.rmtree))
-    patch.setattr(checkpoints, "save_file", counted(checkpoints.save_file))
+    patch.setattr(checkpoints, "save_tensors", counted(checkpoints.save_tensors))
     return lambda: count
 
 

@@ -1,5 +1,6 @@
 """Trained rows keep everything that merging needs."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,22 @@ def test_file_without_a_listed_tensor_is_damaged(tmp_path: Path) -> None:
     save_file(tensors, tmp_path / "part.safetensors", metadata=metadata)
     with pytest.raises(UserError, match="damaged"):
         TrainedRows.load(tmp_path / "part.safetensors")
+
+
+def test_a_disk_that_is_full_is_an_os_error_and_leaves_the_old_file(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "rows.safetensors"
+    make_rows().save(path)
+    before = path.read_bytes()
+    large = RowGroup(place=make_rows().groups[0].place, neurons=torch.arange(9999), values=torch.zeros(9999, 6))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            TrainedRows(groups=(large,)).save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

@@ -6,7 +6,6 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from lapestudio.core.errors import UserError
 from lapestudio.core.events import CheckpointEvent, Event, MetricsEvent, NoticeEvent, ProgressEvent
 from lapestudio.core.specs import TrainSettings
 from lapestudio.engine import training
-from lapestudio.engine.training import TrainingOutcome, make_plan, rate_factor, train
+from lapestudio.engine.training import TrainingOutcome, train
+from lapestudio.engine.training_plan import make_plan, rate_factor
 
 VOCAB = 7
 
@@ -45,9 +45,15 @@ class BigramMethod:
         return nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
 
 
-def make_blocks(lengths: Sequence[int] = (9,) * 10 + (4,)) -> list[Tensor]:
-    generator = torch.Generator().manual_seed(1)
-    return [torch.randint(0, VOCAB, (length,), generator=generator) for length in lengths]
+class ListedBlocks(list[Tensor]):
+    @property
+    def fingerprint(self) -> str:
+        return str([block.tolist() for block in self])
+
+
+def make_blocks(lengths: Sequence[int] = (9,) * 10 + (4,), seed: int = 1) -> ListedBlocks:
+    generator = torch.Generator().manual_seed(seed)
+    return ListedBlocks(torch.randint(0, VOCAB, (length,), generator=generator) for length in lengths)
 
 
 class Run:
@@ -138,18 +144,6 @@ def test_batches_are_of_equal_length_and_never_padded(run: Run) -> None:
     assert sum(rows for rows, length in shapes if length == 4) == 1
 
 
-def test_each_epoch_reads_every_block_once_in_its_own_order() -> None:
-    lengths = [9] * 10 + [4]
-    plan = make_plan(lengths, seed=1, blocks_per_update=11, max_steps=3, max_tokens=None, epochs=1)
-    epochs = [plan.blocks_at(11 * epoch) for epoch in range(3)]
-    assert [sorted(epoch) for epoch in epochs] == [list(range(11))] * 3
-    assert len({tuple(epoch) for epoch in epochs}) == 3
-    other = make_plan(lengths, seed=2, blocks_per_update=11, max_steps=3, max_tokens=None, epochs=1)
-    assert other.blocks_at(0) != epochs[0]
-    across = make_plan(lengths, seed=1, blocks_per_update=4, max_steps=3, max_tokens=None, epochs=1)
-    assert across.blocks_at(8) == epochs[0][8:] + epochs[1][:1]
-
-
 @pytest.mark.parametrize(
     ("limits", "num_steps", "num_tokens"),
     [
@@ -183,13 +177,6 @@ def test_text_without_a_token_to_predict_is_refused(run: Run, lengths: tuple[int
 
 
 def test_learning_rate_follows_the_schedule(run: Run) -> None:
-    factors = [rate_factor(step, 100, "cosine", 0.1) for step in range(100)]
-    assert factors[:10] == pytest.approx([(step + 1) / 11 for step in range(10)])
-    assert factors[10] == pytest.approx(1.0)
-    assert factors[-1] == pytest.approx(0.1)
-    assert all(later < earlier for earlier, later in pairwise(factors[10:]))
-    assert [rate_factor(step, 4, "constant", 0.0) for step in range(4)] == [1.0] * 4
-    assert rate_factor(0, 1, "cosine", 0.0) == 1.0
     run()
     expected = [0.05 * rate_factor(step, 10, "cosine", 0.1) for step in range(10)]
     assert list(run.metrics("learning_rate").values()) == pytest.approx(expected)
@@ -286,7 +273,7 @@ def test_random_numbers_are_not_disturbed_by_validation_and_survive_a_stop(tmp_p
     assert torch.equal(parts.method.table, whole.method.table)
 
 
-@pytest.mark.parametrize("change", [{"learning_rate": 0.1}, {"seed": 6}, {"blocks": make_blocks((9,) * 11)}])
+@pytest.mark.parametrize("change", [{"learning_rate": 0.1}, {"seed": 6}, {"blocks": make_blocks(seed=2)}])
 def test_resuming_with_something_else_is_refused(run: Run, change: dict[str, Any]) -> None:
     run(max_steps=4, should_stop=lambda: len(run.metrics("train_loss")) >= 2)
     with pytest.raises(UserError, match="other settings or another text"):

@@ -14,6 +14,7 @@ from lapestudio.engine.ffn_layout import layout_for
 from lapestudio.engine.frozen_head import LanguageModelLoss
 from lapestudio.engine.split_ffn import split_model
 from lapestudio.engine.training import train
+from tests.engine.test_training import ListedBlocks
 from tests.engine.tiny_models import tiny_model
 
 
@@ -45,7 +46,7 @@ def main(folder: Path, kind: str, number: int) -> None:
         (folder / "base").mkdir(parents=True)
         subnetwork.save_weights(folder / "base")
     generator = torch.Generator().manual_seed(3)
-    blocks = [torch.randint(3, 101, (length,), generator=generator) for length in [16] * 9 + [5]]
+    blocks = ListedBlocks(torch.randint(3, 101, (length,), generator=generator) for length in [16] * 9 + [5])
     loss = LanguageModelLoss(model)
 
     def emit(_event: Event) -> None:
