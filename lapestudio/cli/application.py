@@ -4,7 +4,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage. Results go to standard output, ever
 """
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -28,17 +28,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
 )
-app.command("demo")(demo.demo)
-app.command("example")(data_commands.example)
-app.command("inspect")(data_commands.inspect)
-app.command("identify")(job_commands.identify)
-app.command("select")(data_commands.select)
-app.command("train")(job_commands.train)
-app.command("resume")(job_commands.resume)
-app.command("evaluate")(job_commands.evaluate)
-app.command("export")(job_commands.export)
-app.command("run")(job_commands.run_spec)
-app.command("neurons")(data_commands.neurons)
+_COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "demo": (demo.demo, "The main job on the built-in example"),
+    "example": (data_commands.example, "Write the example project"),
+    "inspect": (data_commands.inspect, "What a model is, and whether it fits"),
+    "identify": (job_commands.identify, "Find each language's neurons in a model"),
+    "select": (data_commands.select, "Select neurons anew from stored counts"),
+    "neurons": (data_commands.neurons, "Show or convert a neuron set"),
+    "train": (job_commands.train, "Train a language's neurons"),
+    "resume": (job_commands.resume, "Go on with a stopped training"),
+    "evaluate": (job_commands.evaluate, "Measure perplexity on text"),
+    "export": (job_commands.export, "Write the adapted model, verified"),
+    "run": (job_commands.run_spec, "Run a job description (JSON)"),
+}
+for _name, (_command, _short_help) in _COMMANDS.items():
+    app.command(_name, short_help=_short_help)(_command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
     is_verbose = _VERBOSE in arguments
     words = spread_lists([word for word in arguments if word != _VERBOSE])
     try:
-        app(args=words)
+        app(args=words, prog_name="lapestudio")
     except SystemExit as end:
         # typer prints wrong usage itself, with exit code 2; its exceptions are private and differ between versions.
         return end.code if isinstance(end.code, int) else 0

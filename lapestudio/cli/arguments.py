@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import typer
 from pydantic import BaseModel, ValidationError
@@ -29,6 +29,8 @@ def field_option(model: type[BaseModel], field: str, *names: str) -> Any:
     bounds = [
         f"{words} {getattr(bound, name)}" for name, words in _BOUNDS for bound in info.metadata if hasattr(bound, name)
     ]
+    if choices := [choice for choice in get_args(info.annotation) if isinstance(choice, str)]:
+        bounds = [f"one of {', '.join(choices)}"]
     default = "" if info.default is None else f" [default: {info.default}]"
     text = (info.description or "") + (f" ({', '.join(bounds)})" if bounds else "") + default
     return typer.Option(*(names or (f"--{field.replace('_', '-')}",)), help=text, show_default=False)

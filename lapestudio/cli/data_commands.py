@@ -16,12 +16,12 @@ from lapestudio.cli.job_commands import Json, Model
 from lapestudio.cli.terminal import say, size_text, table
 from lapestudio.core.activation_counts import ActivationCounts, load_counts
 from lapestudio.core.errors import UserError
-from lapestudio.jobs.example import write_example
 from lapestudio.core.lape import Selector
 from lapestudio.core.model_report import MemoryEstimate, ModelReport
 from lapestudio.core.neuron_set import NeuronSet, load_neuron_set, save_neuron_set
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import SelectionSettings
+from lapestudio.jobs.example import write_example
 from lapestudio.jobs.queries import inspect_model, run_query
 
 _PICKLES = (".pth", ".pt")
