@@ -353,4 +353,20 @@ def test_verbose_shows_the_traceback(studio):
 def test_help_explains_the_settings(studio):
     out, _err = studio.run("identify", "--help")
     assert "at least 8" in " ".join(out.split())
+    assert "one of auto, float32, bfloat16, float16" in " ".join(out.split())
+    assert "Undefined" not in studio.run("train", "--help")[0]
     assert "lapestudio" in studio.run("--version")[0]
+
+
+# The built-in example
+
+
+@pytest.mark.slow
+def test_demo_does_the_main_job_on_the_example(studio, folder):
+    out, _err = studio.run("demo", "--out", "demo ħ")
+    assert "mt" in out
+    assert "verified" in out
+    losses = [line.split() for line in out[out.index("Loss on held-out text") :].splitlines() if line.startswith("mt ")]
+    assert float(losses[0][3]) < -0.1
+    assert (folder / "demo ħ" / "adapted-model" / "model.safetensors").exists()
+    assert "not empty" in studio.refuse("demo", "--out", "demo ħ")

@@ -31,7 +31,8 @@ def field_option(model: type[BaseModel], field: str, *names: str) -> Any:
     ]
     if choices := [choice for choice in get_args(info.annotation) if isinstance(choice, str)]:
         bounds = [f"one of {', '.join(choices)}"]
-    default = "" if info.default is None else f" [default: {info.default}]"
+    has_default = not info.is_required() and info.default not in (None, False, ())
+    default = f" [default: {info.default}]" if has_default else ""
     text = (info.description or "") + (f" ({', '.join(bounds)})" if bounds else "") + default
     return typer.Option(*(names or (f"--{field.replace('_', '-')}",)), help=text, show_default=False)
 

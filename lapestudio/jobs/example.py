@@ -44,6 +44,9 @@ def write_example(folder: Path) -> Project:
     folder = Path(folder).absolute()
     source = example_folder()
     example = ExampleDescription.model_validate_json((source / "example.json").read_bytes())
+    for part in (_MODEL, example.corpus):
+        if not (source / part).is_dir():
+            raise UserError(f"LAPE Studio is not installed completely: there is no {source / part}.")
     try:
         if folder.exists() and any(folder.iterdir()):
             raise UserError(f"{folder} exists already and is not empty; choose another folder for the example.")

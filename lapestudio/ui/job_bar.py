@@ -1,6 +1,6 @@
 """The job bar: what is running, how far it is, and how to stop it; visible under every panel."""
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from lapestudio.core.errors import UserError
@@ -27,7 +27,12 @@ class JobRow(QWidget):
     Args:
         followed: the run.
         parent: the Qt parent.
+
+    Signals:
+        dismissed: nobody wants to see it any more.
     """
+
+    dismissed = Signal()
 
     def __init__(self, followed: FollowedRun, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +55,7 @@ class JobRow(QWidget):
         self._lay_out()
         self._stop.clicked.connect(self._on_stop_clicked)
         self._details.clicked.connect(self._on_details_clicked)
-        self._dismiss.clicked.connect(self.hide)
+        self._dismiss.clicked.connect(self._on_dismiss_clicked)
         followed.events_received.connect(self._on_events_received)
         followed.job_over.connect(self._on_job_over)
         followed.stop_changed.connect(self._show_stop)
@@ -99,6 +104,11 @@ class JobRow(QWidget):
         self._dismiss.show()
 
     @Slot()
+    def _on_dismiss_clicked(self) -> None:
+        self.hide()
+        self.dismissed.emit()
+
+    @Slot()
     def _on_stop_clicked(self) -> None:
         self.followed.stop()
 
@@ -141,9 +151,15 @@ class JobBar(QFrame):
             row.hide()
             row.deleteLater()
         row = JobRow(followed, self)
+        row.dismissed.connect(self._show_idle)
         self._rows.append(row)
         self._layout.addWidget(row)
-        self._idle.hide()
+        row.show()
+        self._show_idle()
+
+    @Slot()
+    def _show_idle(self) -> None:
+        self._idle.setVisible(not self.rows)
 
 
 def _spec_of(run: RunFolder) -> JobSpec | None:
