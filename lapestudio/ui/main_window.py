@@ -195,8 +195,9 @@ class MainWindow(QMainWindow):
 
     def _fill_go_menu(self, menu: QMenu) -> None:
         self._step_actions: list[QAction] = []
-        for step in Step:
+        for number, step in enumerate(Step, start=1):
             action = self._add(menu, step_name(step), self._on_step_triggered)
+            action.setShortcut(f"Ctrl+{number}")
             action.setData(step)
             self._step_actions.append(action)
         self._enable_steps()

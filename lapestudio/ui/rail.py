@@ -30,7 +30,7 @@ class StepButton(QPushButton):
 
     Args:
         step: which step.
-        number: its place, for the keyboard shortcut.
+        number: its place, which is its key in the menu.
         parent: the Qt parent.
     """
 
@@ -41,7 +41,6 @@ class StepButton(QPushButton):
         self.setObjectName(f"step-{step.value}")
         self.setProperty("kind", "step")
         self.setCheckable(True)
-        self.setShortcut(f"Ctrl+{number}")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
