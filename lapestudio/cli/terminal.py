@@ -28,6 +28,7 @@ from lapestudio.jobs.starting import start
 from lapestudio.jobs.watching import RunWatcher
 
 _LOOK_EVERY_S = 0.1
+_USUAL_COLUMNS = 80
 _PLAIN_PROGRESS_EVERY_S = 10.0
 _CONTROL_PREFIX = "control_loss/"
 
@@ -105,7 +106,7 @@ class TerminalReport:
     def _progress(self, event: ProgressEvent) -> None:
         text = "  " + _progress_text(event)
         if self._is_live:
-            columns = os.get_terminal_size(sys.stderr.fileno()).columns
+            columns = os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL_COLUMNS
             text = text[: columns - 1]
             sys.stderr.write("\r" + text.ljust(self._width))
             sys.stderr.flush()
