@@ -18,6 +18,8 @@ _children: dict[int, subprocess.Popen[bytes]] = {}
 
 def adopt(child: subprocess.Popen[bytes]) -> None:
     """Remember a child of this process, so that it is reaped and its exit code is known."""
+    for earlier in _children.values():
+        earlier.poll()
     _children[child.pid] = child
 
 

@@ -4,11 +4,12 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import TrainSpec
-from lapestudio.jobs import stopping
+from lapestudio.jobs import processes, stopping
 from lapestudio.jobs.starting import start
 
 _SCRIPT = Path(__file__).with_name("scripted_worker.py")
@@ -28,7 +29,7 @@ def make_run(tmp_path):
     yield make
     for run in runs:
         stopping.kill(run)
-        wait_until(lambda run=run: not stopping.survivors(run))
+        wait_until(lambda run=run: not stopping.survivors(run) and is_reaped(run))
 
 
 @pytest.fixture
@@ -40,6 +41,17 @@ def start_scripted(repository, monkeypatch):
         return start(run, command=[sys.executable, str(_SCRIPT), str(run.path), behaviour])
 
     return start_it
+
+
+def is_reaped(run):
+    status = run.read_status()
+    if status is None:
+        return True
+    processes.exit_code(status.pid)
+    try:
+        return psutil.Process(status.pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def wait_until(condition, patience_s=_PATIENCE_S):
