@@ -139,6 +139,17 @@ def test_select_reads_numpy_counts_and_writes_a_neuron_set(studio, folder):
     assert (folder / "set.json").read_bytes() == before
 
 
+def test_neurons_shows_and_converts_sets(studio, identified, folder):
+    shown = studio.json("neurons", "identified", "--out", "neurons.pth")
+    assert {code: sum(map(len, layers)) for code, layers in shown["neurons"].items()} == identified["neurons"]
+    assert "--languages" in studio.refuse("neurons", "neurons.pth")
+    assert "--intermediate-size" in studio.refuse("neurons", "neurons.pth", "--languages", "mt,cy,ka,en")
+    words = ["neurons", "neurons.pth", "--languages", "mt,cy,ka,en", "--model", "model", "--out", "again.csv"]
+    assert studio.json(*words)["neurons"] == shown["neurons"]
+    rows = (folder / "again.csv").read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 1 + sum(identified["neurons"].values())
+
+
 def test_training_lowers_the_loss_and_tells_it_before_and_after(trained, folder):
     assert trained["language"] == "mt"
     assert trained["steps"] == 12
