@@ -4,6 +4,7 @@ In: the results of the stages. Out: the summary in the job's last event, which t
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,14 @@ from lapestudio.core.events import MetricsEvent
 from lapestudio.core.model_report import ModelReport
 from lapestudio.core.neuron_set import NeuronSet
 from lapestudio.core.run_folder import RunFolder
-from lapestudio.core.specs import TrainSpec
+from lapestudio.core.specs import ExportSpec, TrainSpec
+from lapestudio.engine.checkpoints import read_checkpoint
 from lapestudio.engine.evaluation.perplexity import TextLoss
+from lapestudio.engine.export import WrittenFile
+from lapestudio.engine.model_card import model_card
+from lapestudio.engine.trained_rows import TrainedRows
 from lapestudio.engine.training import TrainingOutcome
+from lapestudio.engine.verify_export import Verification
 
 TARGET_LOSS = "validation_loss"
 CONTROL_LOSS = "control_loss/"
@@ -66,6 +72,42 @@ def train_summary(
         "trained_share": share,
         "text": text,
     }
+
+
+def export_summary(spec: ExportSpec, files: Sequence[WrittenFile], verdict: Verification) -> Summary:
+    """Return what was written and what a fresh look at it found."""
+    text = (
+        f"Verified: {verdict.num_tensors:,} tensors were compared with the base model; {verdict.num_changed_tensors:,} "
+        f"hold trained rows, and every other weight is {'the same' if spec.dtype == 'keep' else 'only converted'}. "
+        f"Its logits differ from the trained model's by at most {verdict.max_logit_difference:.2g}."
+    )
+    return {
+        "out": str(spec.out),
+        "files": [{"name": file.name, "num_bytes": file.num_bytes} for file in files],
+        "verified": verdict.verified,
+        "num_tensors": verdict.num_tensors,
+        "num_changed_tensors": verdict.num_changed_tensors,
+        "max_logit_difference": verdict.max_logit_difference,
+        "text": text if verdict.verified else f"Not verified: {verdict.problem}.",
+    }
+
+
+def card_of(spec: ExportSpec, training: TrainSpec, rows: TrainedRows, base: str) -> str:
+    """Return the model card of an export, with the losses that its training measured."""
+    run = RunFolder(spec.trained)
+    state = read_checkpoint(run.checkpoints_folder, spec.checkpoint, load_weights=None).state
+    losses = measured_losses(run, training.language)
+    return model_card(
+        base=base,
+        language=training.language,
+        num_trained=rows.num_values,
+        num_neurons=sum(len(group.neurons) for group in rows.groups if group.place.role == "down"),
+        num_tokens=state.tokens,
+        num_steps=state.step,
+        text_files=[path.name for path in training.paths],
+        loss_before=losses[0],
+        loss_after=losses.get(state.step, {}),
+    )
 
 
 def measured_losses(run: RunFolder, language: str) -> dict[int, dict[str, float]]:

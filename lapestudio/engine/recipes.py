@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lapestudio.core.activation_counts import ActivationCounts, PartialCounts
 from lapestudio.core.atomic import write_text_atomically
+from lapestudio.core.errors import UserError
 from lapestudio.core.events import Emit, ResultEvent, StartedEvent, StoppedEvent
 from lapestudio.core.lape import Selector
 from lapestudio.core.neuron_set import NeuronSet, save_neuron_set
@@ -22,6 +23,7 @@ from lapestudio.engine.activation import count_activations
 from lapestudio.engine.checkpoints import read_checkpoint
 from lapestudio.engine.devices import best_device
 from lapestudio.engine.evaluation.perplexity import text_loss
+from lapestudio.engine.export import export_merged
 from lapestudio.engine.ffn_layout import layout_for
 from lapestudio.engine.frozen_head import LanguageModelLoss
 from lapestudio.engine.job_inputs import model_name, neurons_to_train, supported_model, trained_rows, training_spec
@@ -29,16 +31,19 @@ from lapestudio.engine.job_summaries import (
     CONTROL_LOSS,
     TARGET_LOSS,
     Summary,
+    card_of,
+    export_summary,
     identify_summary,
     text_summary,
     train_summary,
 )
 from lapestudio.engine.loading import load_model, load_tokenizer
-from lapestudio.engine.split_ffn import split_model
+from lapestudio.engine.split_ffn import ROWS_FILE, split_model
 from lapestudio.engine.stages import JobContext, StoppedEarlyError
 from lapestudio.engine.texts import BlockMaker
 from lapestudio.engine.tokens import TokenBlocks
 from lapestudio.engine.training import train as train_rows
+from lapestudio.engine.verify_export import sample_ids, trained_logits, verify_export
 
 _VALIDATION_TOKENS_A_BATCH = 4096
 
@@ -216,6 +221,31 @@ def export(run: RunFolder, spec: ExportSpec, job: JobContext) -> Summary:
     training = training_spec(spec.trained)
     report = supported_model(training.model)
     rows = trained_rows(spec.trained, spec.checkpoint, report)
+    progress = job.stage("write", "Writing the model", unit="bytes")
+    files = export_merged(
+        training.model,
+        rows,
+        spec.out,
+        dtype=spec.dtype,
+        card=card_of(spec, training, rows, model_name(report)),
+        on_progress=progress,
+        should_stop=job.should_stop,
+    )
+    if files is None:
+        raise StoppedEarlyError("Stopped before the model was complete; nothing has been written.")
+    job.stage("verify", "Comparing what was written with the trained model")
+    ids = sample_ids(report.vocab_size)
+    rows_file = run.path / ROWS_FILE
+    rows.save(rows_file)
+    logits = trained_logits(training.model, rows, ids, spec.dtype)
+    verdict = verify_export(spec.out, training.model, rows_file, ids=ids, logits=logits, dtype=spec.dtype)
+    summary = export_summary(spec, files, verdict)
+    write_text_atomically(run.results_file, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+    if not verdict.verified:
+        raise UserError(
+            f"The export in {spec.out} is not what was trained: {verdict.problem}; do not use it, and export again."
+        )
+    return summary
 
 
 def select(counts: ActivationCounts, settings: SelectionSettings, job: JobContext) -> NeuronSet:
