@@ -138,9 +138,12 @@ class _FrozenHeadLosses(torch.autograd.Function):
         wants_gradient = ctx.needs_input_grad[0]
         losses = hidden.new_empty(len(hidden), dtype=_loss_dtype(hidden.dtype))
         gradient = torch.empty_like(hidden) if wants_gradient else None
+        # One buffer for all chunks: fresh memory of this size costs a page fault every few kilobytes.
+        buffer = hidden.new_empty(min(rows, len(hidden)), head.weight.shape[0])
         for start in range(0, len(hidden), rows):
             chunk = slice(start, start + rows)
-            losses[chunk], slope = _chunk_losses(hidden[chunk], targets[chunk], head, wants_gradient)
+            logits = _linear(hidden[chunk], head, buffer)
+            losses[chunk], slope = _chunk_losses(logits, targets[chunk], head, wants_gradient)
             if gradient is not None and slope is not None:
                 torch.mm(slope.to(hidden.dtype), head.weight, out=gradient[chunk])
         if gradient is not None:
@@ -155,9 +158,16 @@ class _FrozenHeadLosses(torch.autograd.Function):
         return (gradient * grad_losses[:, None]).to(gradient.dtype), None, None, None
 
 
-def _chunk_losses(hidden: Tensor, targets: Tensor, head: Head, wants_slope: bool) -> tuple[Tensor, Tensor | None]:
-    """Return losses (n,) and d loss / d (hidden @ weight.T) (n, vocab_size); works in place on one logits buffer."""
-    logits = torch.nn.functional.linear(hidden, head.weight, head.bias)
+def _linear(hidden: Tensor, head: Head, buffer: Tensor) -> Tensor:
+    """Return hidden @ weight.T + bias (n, vocab_size) in the first rows of `buffer`."""
+    logits = buffer[: len(hidden)]
+    if head.bias is None:
+        return torch.mm(hidden, head.weight.T, out=logits)
+    return torch.addmm(head.bias, hidden, head.weight.T, out=logits)
+
+
+def _chunk_losses(logits: Tensor, targets: Tensor, head: Head, wants_slope: bool) -> tuple[Tensor, Tensor | None]:
+    """Return losses (n,) and d loss / d logits (n, vocab_size); `logits` is overwritten."""
     logits = logits.to(_loss_dtype(logits.dtype))
     if head.scale != 1.0:
         logits *= head.scale

@@ -49,10 +49,10 @@ def stored_tensors(path: Path) -> list[StoredTensor]:
         UserError: the file is damaged.
     """
     try:
+        size = path.stat().st_size
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
-            header = json.loads(file.read(length))
-        size = path.stat().st_size
+            header = json.loads(file.read(min(length, size)))
         tensors = [
             StoredTensor(
                 name=name,
@@ -64,7 +64,7 @@ def stored_tensors(path: Path) -> list[StoredTensor]:
             for name, entry in header.items()
             if name != "__metadata__"
         ]
-    except (struct.error, ValueError, KeyError, TypeError, MemoryError) as error:
+    except (struct.error, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} is damaged; get the model anew.") from error
     if any(tensor.start + tensor.num_bytes > size for tensor in tensors):
         raise UserError(f"{path} is cut off; get the model anew.")
