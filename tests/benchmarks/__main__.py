@@ -1,0 +1,46 @@
+"""Benchmarks as a command: `python -m tests.benchmarks [NAME ...] [--threads 2] [--out FILE]`.
+
+Prints figures, ratios of one run and whether they meet their targets. Exit code 1 where one is missed.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from tests.benchmarks import identification, training, window
+from tests.benchmarks.measuring import Report
+
+BENCHMARKS: dict[str, Callable[[], list[Report]]] = {
+    "startup": window.startup_benchmark,
+    "selection": window.selection_benchmark,
+    "identification": identification.benchmark,
+    "training": training.benchmark,
+    "memory": training.memory_benchmark,
+}
+
+
+def main() -> int:
+    """Run the named benchmarks, or all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], help="which; all when none is named")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="also write the figures as JSON")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    reports = []
+    for name in arguments.names or BENCHMARKS:
+        for report in BENCHMARKS[name]():
+            report.print()
+            reports.append(report)
+    if arguments.out is not None:
+        document = json.dumps([report.document() for report in reports], indent=1)
+        arguments.out.write_text(document + "\n", encoding="utf-8")
+    return 0 if all(target["met"] for report in reports for target in report.targets) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
