@@ -330,6 +330,18 @@ def test_a_job_description_with_a_misspelt_setting_is_refused(studio, folder):
     assert "none.json" in studio.refuse("run", "none.json")
 
 
+def test_an_export_without_space_is_refused_before_anything_is_written(folder, trained, repository, tmp_path):
+    # Loaded by every Python that starts, before the program.
+    full_disk = "import shutil\nshutil.disk_usage = lambda path: shutil._ntuple_diskusage(10**9, 10**9 - 7, 7)\n"
+    (tmp_path / "python").mkdir()
+    (tmp_path / "python" / "sitecustomize.py").write_text(full_disk, encoding="utf-8")
+    studio = Studio(folder, repository)
+    studio.environment["PYTHONPATH"] += os.pathsep + str(tmp_path / "python")
+    sentence = studio.refuse("export", "trained", "--out", tmp_path / "exports" / "adapted")
+    assert "free" in sentence
+    assert list((tmp_path / "exports").iterdir()) == []
+
+
 @pytest.mark.parametrize("words", [["export", "model", "--out", "x"], ["resume", "texts"], ["resume", "identified"]])
 def test_what_is_no_training_is_refused(studio, identified, words):
     studio.refuse(*words)
