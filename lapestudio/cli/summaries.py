@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lapestudio.cli.terminal import size_text, table
+from lapestudio.core.errors import UserError
+from lapestudio.core.languages import find_language
 
 
 def summary_text(kind: str, summary: Mapping[str, Any]) -> str:
@@ -19,21 +21,29 @@ def summary_text(kind: str, summary: Mapping[str, Any]) -> str:
 def neurons_table(summary: Mapping[str, Any]) -> str:
     """Return neurons and tokens by language."""
     tokens = summary["tokens"]
-    rows = [(language, f"{count:,}", f"{tokens[language]:,}") for language, count in summary["neurons"].items()]
+    rows = [
+        (_language_text(language), f"{count:,}", f"{tokens[language]:,}")
+        for language, count in summary["neurons"].items()
+    ]
     return table(("language", "neurons", "tokens counted"), rows)
 
 
 def losses_table(summary: Mapping[str, Any]) -> str:
     """Return the loss before and after by language, the trained one first."""
     before, after = summary["loss_before"], summary["loss_after"]
-    rows = [(language, *_change(before[language], after[language])) for language in before]
+    rows = [(_language_text(language), *_change(before[language], after[language])) for language in before]
     return table(("language", "loss before", "after", "change"), rows)
 
 
 def perplexity_table(summary: Mapping[str, Any]) -> str:
     """Return loss and perplexity by language."""
     rows = [
-        (language, f"{float(of['loss_nats']):.4f}", f"{float(of['perplexity']):,.2f}", f"{of['tokens']:,}")
+        (
+            _language_text(language),
+            f"{float(of['loss_nats']):.4f}",
+            f"{float(of['perplexity']):,.2f}",
+            f"{of['tokens']:,}",
+        )
         for language, of in summary["languages"].items()
     ]
     return table(("language", "nats a token", "perplexity", "tokens"), rows)
@@ -42,6 +52,14 @@ def perplexity_table(summary: Mapping[str, Any]) -> str:
 def files_table(summary: Mapping[str, Any]) -> str:
     """Return what an export has written."""
     return table(("file", "size"), [(file["name"], size_text(file["num_bytes"])) for file in summary["files"]])
+
+
+def _language_text(code: str) -> str:
+    try:
+        return f"{code} {find_language(code).name}"
+    except UserError:
+        # A job description may name a language as it likes.
+        return code
 
 
 def _change(before: object, after: object) -> tuple[str, str, str]:

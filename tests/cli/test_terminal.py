@@ -64,6 +64,6 @@ def test_sizes_and_durations_are_for_people():
 def test_a_loss_that_is_no_number_is_said_to_be_none():
     summary = {"loss_before": {"mt": 3.0, "en": 2.0}, "loss_after": {"mt": 2.5, "en": "NaN"}, "text": "Done."}
     lines = summary_text("train", summary).splitlines()
-    assert lines[2].split() == ["mt", "3.0000", "2.5000", "-0.5000"]
+    assert lines[2].split() == ["mt", "Maltese", "3.0000", "2.5000", "-0.5000"]
     assert lines[3].endswith("not finite")
     assert lines[-1] == "Done."
