@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from lapestudio.engine.frozen_head import Head, LanguageModelLoss, find_head, frozen_head_losses
 from tests.engine.tiny_models import FAMILIES, tiny_model
@@ -83,18 +85,21 @@ def test_large_logits_do_not_overflow() -> None:
     assert losses.tolist() == [0.0, 2000.0]
 
 
-def test_no_chunk_is_larger_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_tensor_is_larger_than_a_chunk() -> None:
     sizes: list[int] = []
-    linear = nn.functional.linear
 
-    def watched(hidden: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-        sizes.append(len(hidden))
-        return linear(hidden, weight, bias)
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), named: Any = None) -> Any:
+            result = function(*arguments, **(named or {}))
+            sizes.extend(tensor.numel() for tensor in tree_leaves(result) if isinstance(tensor, Tensor))
+            return result
 
-    monkeypatch.setattr(nn.functional, "linear", watched)
-    head = Head(weight=torch.randn(10, 3))
-    frozen_head_losses(torch.randn(7, 3, requires_grad=True), torch.zeros(7, dtype=torch.int64), head, chunk_rows=3)
-    assert sizes == [3, 3, 1]
+    weight, hidden = torch.randn(100, 3), torch.randn(70, 3, requires_grad=True)
+    targets = torch.zeros(70, dtype=torch.int64)
+    with Watch():
+        frozen_head_losses(hidden, targets, Head(weight=weight, soft_cap=3.0), chunk_rows=5).sum().backward()
+    # A chunk's logits, the weight itself (transposed), and nothing of all positions times the vocabulary.
+    assert max(sizes) == 500
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
