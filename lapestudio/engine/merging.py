@@ -202,7 +202,7 @@ def _written(
             group.put_into(values)
         except ValueError as error:
             raise UserError(f"The trained rows do not fit the base model: {error}.") from error
-    yield memoryview(values.contiguous().view(-1).view(torch.uint8).numpy())
+    yield values.contiguous().view(-1).view(torch.uint8).numpy().data
 
 
 def patch_parameters(parameters: Mapping[str, Tensor], rows: TrainedRows) -> None:
