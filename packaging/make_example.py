@@ -11,6 +11,7 @@ measured on held-out lines of the public text.
 """
 
 import argparse
+import copy
 import gettext
 import hashlib
 import html
@@ -62,11 +63,11 @@ MAX_CHARACTERS = 90_000
 MIN_LINE_CHARACTERS = 20
 HELD_OUT_SHARE = 0.08
 CONTEXT = 128
-BATCH = 32
-PEAK_LEARNING_RATE = 2e-3
+BATCH = 16
+PEAK_LEARNING_RATE = 3e-3
 WEIGHT_DECAY = 0.1
 WARMUP_SHARE = 0.05
-VALIDATE_EVERY = 150
+VALIDATE_EVERY = 250
 SEED = 20
 
 
@@ -195,7 +196,6 @@ def make_model(vocab_size: int) -> LlamaForCausalLM:
         eos_token_id=1,
         pad_token_id=None,
         tie_word_embeddings=True,
-        attention_dropout=0.1,
     )
     return LlamaForCausalLM(config)
 
@@ -269,6 +269,7 @@ def train(model: LlamaForCausalLM, streams: dict[str, Tensor], held_out: dict[st
             )
             if current < best:
                 best, best_state = current, {key: value.clone() for key, value in model.state_dict().items()}
+                save(model)
     model.load_state_dict(best_state)
     model.eval()
     return step
@@ -312,6 +313,11 @@ def loss_without(model: LlamaForCausalLM, ids: Tensor, neurons: list[np.ndarray]
     return loss
 
 
+def save(model: LlamaForCausalLM) -> None:
+    """Write a copy of the model in bfloat16."""
+    copy.deepcopy(model).to(torch.bfloat16).eval().save_pretrained(EXAMPLE / "model")
+
+
 def unigram_entropy(training: Tensor, held_out: Tensor, vocab_size: int) -> float:
     """Return the held-out cross entropy of a language's own unigram model (add one), nats a token."""
     counts = torch.bincount(training, minlength=vocab_size).double() + 1
@@ -330,14 +336,11 @@ def measure(
     over_zero = np.stack([totals for totals, _tokens in counted], axis=-1)
     languages = tuple(corpus)
     selection = Selector(over_zero, np.array([tokens for _totals, tokens in counted]), languages).select(0.05, 0.95)
-    num_layers, width = over_zero.shape[:2]
     members = dict(zip(languages, selection.by_language(), strict=True))
     rows, specific = {}, []
     before = {language: mean_loss(model, held_out[language]) for language in languages}
     for language in languages:
-        layer, neuron = np.divmod(np.asarray(members[language]), width)
-        neurons = [neuron[layer == index] for index in range(num_layers)]
-        change = {other: loss_without(model, held_out[other], neurons) - before[other] for other in languages}
+        change = {other: loss_without(model, held_out[other], members[language]) - before[other] for other in languages}
         rows[language] = {other: round(nats, 4) for other, nats in change.items()}
         if change[language] == max(change.values()) and change[language] > 0:
             specific.append(language)
@@ -348,7 +351,7 @@ def measure(
             for language in languages
         },
         "training_tokens": {language: len(ids) for language, ids in streams.items()},
-        "neurons": {language: len(members[language]) for language in languages},
+        "neurons": {language: sum(map(len, members[language])) for language in languages},
         "change_when_switched_off_nats": rows,
         "languages_hit_hardest_by_their_own_neurons": specific,
     }
@@ -385,6 +388,7 @@ def main() -> None:
     held_out = {language: encode(tokenizer, text.held_out) for language, text in texts.items()}
     for language in streams:
         print(f"{language}: {len(streams[language]):,} tokens to train on, {len(held_out[language]):,} held out")
+    tokenizer.save_pretrained(EXAMPLE / "model")
     model = make_model(len(tokenizer))
     print(f"{model.num_parameters():,} parameters")
     steps = train(model, streams, held_out, arguments.minutes)
@@ -392,8 +396,6 @@ def main() -> None:
     model = model.to(torch.bfloat16).to(torch.float32)
     figures = measure(model, tokenizer, streams, held_out)
     print_figures(figures)
-    model.to(torch.bfloat16).save_pretrained(EXAMPLE / "model")
-    tokenizer.save_pretrained(EXAMPLE / "model")
     record = {"seed": SEED, "steps": steps, "torch": torch.__version__.split("+")[0], **figures}
     (EXAMPLE / "figures.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
