@@ -6,12 +6,14 @@ first stage of every job.
 No code of a model repository is ever run, and weights come from safetensors or GGUF only.
 """
 
+import copy
 import hashlib
 import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -182,11 +184,19 @@ def load_config(where: ModelSource) -> PretrainedConfig:
     """
     if where.form != "gguf":
         _check_config_file(where.path / "config.json")
+    file = where.path if where.form == "gguf" else where.path / "config.json"
     try:
-        config: PretrainedConfig = AutoConfig.from_pretrained(**where.arguments, trust_remote_code=False)
+        config = _parsed_config(where, file.stat().st_mtime_ns)
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{where.path} cannot be read as a model: {_first_line(error)}.") from error
     check_supported(config.model_type)
+    return copy.deepcopy(config)
+
+
+@lru_cache(maxsize=4)
+def _parsed_config(where: ModelSource, _changed_ns: int) -> PretrainedConfig:
+    """Read a config once a process: a GGUF file's takes seconds, since its whole vocabulary lies before it."""
+    config: PretrainedConfig = AutoConfig.from_pretrained(**where.arguments, trust_remote_code=False)
     return config
 
 
@@ -217,7 +227,7 @@ def load_model(source: str, *, dtype: DtypeName = "auto", device: str = "auto") 
         UserError: no model, an unsupported or damaged one, or no such device.
     """
     where = resolve_source(source)
-    load_config(where)
+    config = load_config(where)
     target = best_device(device)
     model: Any
     found: dict[str, Any]
@@ -225,6 +235,7 @@ def load_model(source: str, *, dtype: DtypeName = "auto", device: str = "auto") 
         # With loading information the result is a pair, which the stubs do not know.
         model, found = AutoModelForCausalLM.from_pretrained(  # type: ignore[misc]
             **where.arguments,
+            config=config,
             dtype=resolve_dtype(dtype, target),
             trust_remote_code=False,
             use_safetensors=True,

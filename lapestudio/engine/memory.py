@@ -22,7 +22,7 @@ _COUNT_BYTES = 8
 # Tensors of hidden_size that a layer keeps for the backward pass: its input, two norms, query, key, value, attention.
 _KEPT_HIDDEN = 9
 _KEPT_INTERMEDIATE = 2
-_HEAD_CHUNK_TOKENS = 256
+_HEAD_CHUNK_TOKENS = 512
 
 
 def identification_estimate(
