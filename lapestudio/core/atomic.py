@@ -34,7 +34,7 @@ def replacing(path: Path) -> Iterator[Path]:
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         # mkstemp makes files private; results are as readable as any other file of the user.
-        temporary.chmod(0o666 & ~_current_umask())
+        temporary.chmod(default_mode())
         temporary.replace(path)
         fsync_directory(path.parent)
     except BaseException:
@@ -53,7 +53,8 @@ def write_text_atomically(path: Path, text: str) -> None:
     write_bytes_atomically(path, text.encode("utf-8"))
 
 
-def _current_umask() -> int:
+def default_mode() -> int:
+    """Return the access rights of files that the user makes."""
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask

@@ -41,11 +41,14 @@ class RunFolder:
     def create(cls, path: Path, spec: JobSpec) -> "RunFolder":
         """Make a new run folder that holds `spec`.
 
+        A folder in which a job has failed before it had any result may be used again.
+
         Raises:
             UserError: the folder exists and is not empty, or cannot be made.
         """
         run = cls(path)
         try:
+            run._forget_failure()
             if run.path.is_dir() and any(run.path.iterdir()):
                 raise UserError(f"{run.path} exists already and is not empty; choose another folder for the run.")
             run.path.mkdir(parents=True, exist_ok=True)
@@ -63,6 +66,19 @@ class RunFolder:
         while path.exists():
             path, number = runs / f"{stem}_{number}", number + 1
         return path
+
+    def _forget_failure(self) -> None:
+        """Remove what a job leaves that failed without a result, and nothing else."""
+        traces = {self.spec_file, self.events_file, self.status_file, self.log_file, self.stop_file}
+        if not self.status_file.is_file() or not set(self.path.iterdir()) <= traces | {self.blocks_folder}:
+            return
+        status = self.read_status()
+        if status is None or status.state != "failed":
+            return
+        for path in [*traces, *self.blocks_folder.glob("*.arrow")]:
+            path.unlink(missing_ok=True)
+        if self.blocks_folder.is_dir():
+            self.blocks_folder.rmdir()
 
     @property
     def spec_file(self) -> Path:

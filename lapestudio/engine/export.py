@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedModel
 
-from lapestudio.core.atomic import fsync_directory
+from lapestudio.core.atomic import default_mode, fsync_directory
 from lapestudio.core.errors import UserError
 from lapestudio.core.specs import ExportDtypeName
 from lapestudio.engine.loading import (
@@ -220,6 +220,8 @@ def _check_space(folder: Path, needed: int) -> None:
 
 def _move_into_place(partial: Path, out: Path) -> None:
     for path in partial.iterdir():
+        # save_pretrained makes files that nobody else can read.
+        path.chmod(default_mode())
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     fsync_directory(partial)

@@ -24,6 +24,38 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def failed_run(path):
+    run = RunFolder.create(path, SPEC)
+    run.write_status(STATUS.model_copy(update={"state": "failed"}))
+    run.events_file.write_text("{}", encoding="utf-8")
+    run.blocks_folder.mkdir()
+    (run.blocks_folder / "mt.arrow").write_bytes(b"")
+    return run
+
+
+def test_a_folder_of_a_failed_run_without_results_may_be_used_again(tmp_path):
+    run = failed_run(tmp_path / "run")
+    assert RunFolder.create(run.path, SPEC).read_status() is None
+    assert [path.name for path in run.path.iterdir()] == ["spec.json"]
+
+
+@pytest.mark.parametrize("kept", ["counts.safetensors", "notes.txt"])
+def test_a_failed_run_with_anything_else_in_it_is_left_alone(tmp_path, kept):
+    run = failed_run(tmp_path / "run")
+    (run.path / kept).write_bytes(b"x")
+    before = sorted(run.path.rglob("*"))
+    with pytest.raises(UserError, match="not empty"):
+        RunFolder.create(run.path, SPEC)
+    assert sorted(run.path.rglob("*")) == before
+
+
+def test_a_run_that_did_not_fail_is_left_alone(tmp_path):
+    run = RunFolder.create(tmp_path / "run", SPEC)
+    run.write_status(STATUS)
+    with pytest.raises(UserError, match="not empty"):
+        RunFolder.create(run.path, SPEC)
+
+
 def test_an_empty_folder_may_be_used(tmp_path):
     assert RunFolder.create(tmp_path, SPEC).read_spec() == SPEC
 
