@@ -58,20 +58,17 @@ def test_tokenizer_keeps_the_text(example: Path, tokenizer, language: str) -> No
     assert tokenizer.decode(ids, skip_special_tokens=True) == text
 
 
-def test_model_predicts_known_languages_far_better_than_their_letters(example: Path, tokenizer) -> None:
-    """On the sample corpus, which it never saw; the bound is that text's own unigram entropy, a generous rival."""
+def test_the_target_is_known_worse_than_most_languages(example: Path, tokenizer) -> None:
+    """Measured on the sample corpus, which the model never saw, with transformers alone."""
     model = AutoModelForCausalLM.from_pretrained(example / "model", dtype=torch.float32)
-    better = []
+    losses = {}
     for language in LANGUAGES:
         ids = torch.tensor(tokenizer("\n".join(lines(example, language)[:40])).input_ids)
         with torch.inference_mode():
-            losses = [float(model(part[None], labels=part[None]).loss) for part in ids.split(128) if len(part) > 1]
-        frequencies = torch.bincount(ids[1:]).double() / (len(ids) - 1)
-        entropy = float(-(frequencies[frequencies > 0] * frequencies[frequencies > 0].log()).sum())
-        better.append((language, sum(losses) / len(losses), entropy))
-    target = next(loss for language, loss, _entropy in better if language == TARGET)
-    known = [loss for language, loss, _entropy in better if language != TARGET]
-    assert target > sorted(known)[len(known) // 2]
+            parts = [float(model(part[None], labels=part[None]).loss) for part in ids.split(128) if len(part) > 1]
+        losses[language] = sum(parts) / len(parts)
+    better_known = [language for language in LANGUAGES if losses[language] < losses[TARGET]]
+    assert len(better_known) > len(LANGUAGES) / 2
 
 
 def test_figures_show_real_language_neurons(example: Path) -> None:
