@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from transformers import PreTrainedModel
 
+from lapestudio.engine.fast_linear import frozen_linear, is_for_onednn
+
 # Positions of a chunk. Measured on Gemma-3-270M (vocabulary 262,144): the head takes 1.6 times as long with 32, a
 # whole training step 1.09 times with 256; more than 512 saves nothing and costs 1 MB a position.
 CHUNK_ROWS = 512
@@ -139,13 +141,15 @@ class _FrozenHeadLosses(torch.autograd.Function):
         losses = hidden.new_empty(len(hidden), dtype=_loss_dtype(hidden.dtype))
         gradient = torch.empty_like(hidden) if wants_gradient else None
         # One buffer for all chunks: fresh memory of this size costs a page fault every few kilobytes.
-        buffer = hidden.new_empty(min(rows, len(hidden)), head.weight.shape[0])
+        # oneDNN takes none, and is faster all the same.
+        shape = 0 if is_for_onednn(hidden, head.weight) else min(rows, len(hidden)), head.weight.shape[0]
+        buffer = hidden.new_empty(shape)
         for start in range(0, len(hidden), rows):
             chunk = slice(start, start + rows)
             logits = _linear(hidden[chunk], head, buffer)
             losses[chunk], slope = _chunk_losses(logits, targets[chunk], head, wants_gradient)
             if gradient is not None and slope is not None:
-                torch.mm(slope.to(hidden.dtype), head.weight, out=gradient[chunk])
+                gradient[chunk] = frozen_linear(slope.to(hidden.dtype), head.weight.T)
         if gradient is not None:
             ctx.save_for_backward(gradient)
         return losses
@@ -159,7 +163,9 @@ class _FrozenHeadLosses(torch.autograd.Function):
 
 
 def _linear(hidden: Tensor, head: Head, buffer: Tensor) -> Tensor:
-    """Return hidden @ weight.T + bias (n, vocab_size) in the first rows of `buffer`."""
+    """Return hidden @ weight.T + bias (n, vocab_size), in the first rows of `buffer` where it has any."""
+    if not len(buffer):
+        return frozen_linear(hidden, head.weight, head.bias)
     logits = buffer[: len(hidden)]
     if head.bias is None:
         return torch.mm(hidden, head.weight.T, out=logits)

@@ -24,6 +24,7 @@ from lapestudio.engine.checkpoints import read_checkpoint
 from lapestudio.engine.devices import best_device
 from lapestudio.engine.evaluation.perplexity import text_loss
 from lapestudio.engine.export import export_merged
+from lapestudio.engine.fast_linear import speed_up
 from lapestudio.engine.ffn_layout import layout_for
 from lapestudio.engine.frozen_head import LanguageModelLoss
 from lapestudio.engine.job_inputs import model_name, neurons_to_train, supported_model, trained_rows, training_spec
@@ -103,6 +104,7 @@ def identify(run: RunFolder, spec: IdentifySpec, job: JobContext) -> Summary:
     blocks = maker.corpora(spec.corpora, settings.max_tokens)
     job.stage("load", "Loading the model")
     model = load_model(spec.model, dtype=settings.dtype, device=settings.device)
+    speed_up(model)
     progress = job.stage("count", "Counting activations")
     with PartialCounts.create(
         run.partial_counts_file,
@@ -149,6 +151,7 @@ def train(run: RunFolder, spec: TrainSpec, job: JobContext) -> Summary:
     controls = maker.corpora(spec.controls, settings.max_validation_tokens, prefix="control_")
     job.stage("load", "Loading the model")
     model = load_model(spec.model, dtype=settings.dtype, device=settings.device)
+    speed_up(model)
     subnetwork = split_model(
         model,
         layout_for(model),
@@ -197,6 +200,7 @@ def evaluate(run: RunFolder, spec: EvaluateSpec, job: JobContext) -> Summary:
     blocks = maker.corpora(spec.corpora, spec.max_tokens)
     job.stage("load", "Loading the model")
     model = load_model(spec.model, dtype=spec.dtype, device=spec.device)
+    speed_up(model)
     if rows is not None:
         for group in rows.groups:
             group.put_into(model.get_parameter(group.place.parameter).data)

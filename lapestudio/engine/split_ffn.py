@@ -22,6 +22,7 @@ from torch.nn import functional
 from transformers import PreTrainedModel
 
 from lapestudio.core.errors import UserError
+from lapestudio.engine.fast_linear import frozen_linear
 from lapestudio.engine.ffn_layout import FfnLayer, FfnLayout, NeuronSlice, activation_of
 from lapestudio.engine.trained_rows import RowGroup, RowPlace, TrainedRows
 
@@ -57,7 +58,7 @@ class FrozenFfn(nn.Module):
         if self.gate is not None:
             output: Tensor = _FrozenGatedFfn.apply(hidden, self, self._activation)  # type: ignore[no-untyped-call]
             return output
-        first = self._activation(functional.linear(hidden, self.up, self.up_bias))
+        first = self._activation(frozen_linear(hidden, self.up, self.up_bias))
         return _project_out(first, self.down, self.output_bias)
 
 
@@ -71,8 +72,8 @@ class _FrozenGatedFfn(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden: Tensor, ffn: FrozenFfn, activation: Activation) -> Tensor:
         assert ffn.gate is not None
-        gate = functional.linear(hidden, ffn.gate, ffn.gate_bias)
-        up = functional.linear(hidden, ffn.up, ffn.up_bias)
+        gate = frozen_linear(hidden, ffn.gate, ffn.gate_bias)
+        up = frozen_linear(hidden, ffn.up, ffn.up_bias)
         ctx.ffn, ctx.activation = ffn, activation
         ctx.save_for_backward(gate, up)
         return _project_out(activation(gate).mul_(up), ffn.down, ffn.output_bias)
@@ -81,13 +82,14 @@ class _FrozenGatedFfn(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None, None]:
         gate, up = (saved.flatten(0, -2) for saved in ctx.saved_tensors)  # (num_tokens, num_neurons)
-        grad_inner = grad_output.flatten(0, -2) @ ctx.ffn.down.T
+        grad_inner = frozen_linear(grad_output.flatten(0, -2), ctx.ffn.down)
         gate = gate.detach().requires_grad_()
         with torch.enable_grad():
             active = ctx.activation(gate)
-        grad_hidden = (grad_inner * active.detach()) @ ctx.ffn.up
+        grad_hidden = frozen_linear(grad_inner * active.detach(), ctx.ffn.up.T)
         (grad_gate,) = torch.autograd.grad(active, gate, grad_inner.mul_(up))
-        return grad_hidden.addmm_(grad_gate, ctx.ffn.gate).view_as(grad_output), None, None
+        grad_hidden += frozen_linear(grad_gate, ctx.ffn.gate.T)
+        return grad_hidden.view_as(grad_output), None, None
 
 
 class SubnetworkFfn(nn.Module):
@@ -132,7 +134,7 @@ class SplitFfn(nn.Module):
 
 
 def _project_out(inner: Tensor, down: Tensor, bias: Tensor | None) -> Tensor:
-    return functional.linear(inner, down.T, bias)
+    return frozen_linear(inner, down.T, bias)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

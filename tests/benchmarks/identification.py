@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from lapestudio.engine.activation import count_activations
+from lapestudio.engine.fast_linear import speed_up
 from lapestudio.engine.ffn_layout import activation_of, layout_for
 from lapestudio.engine.loading import load_model
 from tests.benchmarks.measuring import Report, seconds_by_turns
@@ -29,11 +30,13 @@ def _benchmark(
     model = load_model(str(folder), dtype="float32", device="cpu")
     layout = layout_for(model)
     ids = torch.randint(100, 40_000, (_BATCH, BLOCK_SIZE), generator=torch.Generator().manual_seed(1))
+    fast = load_model(str(folder), dtype="float32", device="cpu")
+    speed_up(fast)
     with tempfile.TemporaryDirectory() as temporary:
         blocks = write_blocks(Path(temporary) / "blocks", list(ids), block_size=BLOCK_SIZE)
 
         def ours() -> None:
-            count_activations(model, layout, {"x": blocks}, on_counts=lambda *_: None, batch_size=_BATCH)
+            count_activations(fast, layout, {"x": blocks}, on_counts=lambda *_: None, batch_size=_BATCH)
 
         def hooks() -> None:
             counts = [torch.zeros(layout.intermediate_size, dtype=torch.int64) for _layer in layout.layers]

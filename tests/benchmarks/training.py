@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
+from lapestudio.engine.fast_linear import speed_up
 from lapestudio.engine.ffn_layout import FfnLayout, layout_for
 from lapestudio.engine.frozen_head import LanguageModelLoss
 from lapestudio.engine.loading import load_model
@@ -62,6 +63,7 @@ def benchmark(rounds: int = 5) -> list[Report]:
 
 def subnetwork_step(model: PreTrainedModel, neurons: list[NDArray[np.int64]], ids: Tensor) -> Step:
     """Split FFN and frozen head: what the program does."""
+    speed_up(model)
     subnetwork = split_model(model, layout_for(model), neurons)
     loss = LanguageModelLoss(model)
     return _step(lambda: loss(ids).mean(), subnetwork.parameters())
