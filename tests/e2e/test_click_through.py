@@ -1,0 +1,94 @@
+"""The program as a user meets it: the real window, driven by clicks, with the real engine on the built-in example."""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QImage
+from safetensors.numpy import load_file
+
+from lapestudio.core.resources import example_folder
+from lapestudio.core.run_folder import RunFolder
+from lapestudio.jobs import stopping
+
+_DRIVER = Path(__file__).with_name("drive_window.py")
+_LIMIT_S = 400
+
+
+@pytest.fixture
+def drive(tmp_path, repository):
+    """Run a part of the driver and return what it found out."""
+    folder = tmp_path / "a user 日本"
+    folder.mkdir()
+
+    def run(part, *arguments):
+        command = [sys.executable, str(_DRIVER), part, str(folder), *arguments]
+        done = subprocess.run(
+            command, cwd=repository, capture_output=True, text=True, encoding="utf-8", timeout=_LIMIT_S, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    run.folder = folder
+    yield run
+    for spec in folder.rglob("spec.json"):
+        stopping.stop(RunFolder(spec.parent), patience_s=20)
+
+
+def pixels(path):
+    image = QImage(str(path))
+    assert not image.isNull(), path
+    return {image.pixelColor(x, y).name() for x in range(0, image.width(), 7) for y in range(0, image.height(), 7)}
+
+
+@pytest.mark.slow
+def test_from_the_first_start_to_the_export_by_clicks(drive):
+    facts = drive("whole")
+    assert facts["model_libraries"] == []
+    assert facts["heatmap_filled_in"]
+    assert facts["validation"][-1] < facts["validation"][0]
+    assert facts["words"].startswith("Maltese: learnt")
+    assert facts["level"] == "success", facts["export_message"]
+    assert "erified" in facts["verified"]
+    assert facts["states"] == dict.fromkeys(("project", "model", "languages", "identify", "train", "export"), "done")
+
+    exported = load_file(Path(facts["out"]) / "model.safetensors")
+    base = load_file(example_folder() / "model" / "model.safetensors")
+    assert exported.keys() == base.keys()
+    changed = {name for name in base if exported[name].tobytes() != base[name].tobytes()}
+    assert changed
+    assert all(".mlp." in name for name in changed)
+
+    for name in ("start", "project", "model", "languages", "identify", "train", "export"):
+        assert len(pixels(drive.folder / f"{name}.png")) > 8, name
+    # The first and the last colour of the heatmap's scale.
+    assert {"#440154", "#fde725"} & pixels(drive.folder / "identify.png")
+
+
+@pytest.mark.slow
+def test_a_job_outlives_the_window_and_the_next_window_shows_and_stops_it(drive):
+    closed = drive("close")
+    run = RunFolder(Path(closed["run"]))
+    assert stopping.survivors(run)
+    again = drive("again")
+    assert again["model_libraries"] == []
+    steps = [step for step, _loss in again["points"]]
+    assert steps == sorted(set(steps))
+    assert again["points"][: len(closed["points"])] == closed["points"]
+    assert len(again["points"]) > len(closed["points"])
+    assert again["can_resume"]
+    assert "checkpoint" in again["message"]
+    deadline = time.monotonic() + 20
+    while stopping.survivors(run):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_cold_start_takes_less_than_a_second(drive):
+    seconds = [drive("cold", str(time.time()))["seconds"] for _ in range(6)]
+    # The first one warms the disk.
+    assert statistics.median(seconds[1:]) < 1.0
