@@ -1,6 +1,6 @@
 """The job bar: what is running, how far it is, and how to stop it; visible under every panel."""
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QCoreApplication, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from lapestudio.core.errors import UserError
@@ -12,8 +12,9 @@ from lapestudio.ui.job_details import JobDetails
 from lapestudio.ui.job_words import end_text, kind_name, stop_sentence, stop_words
 from lapestudio.ui.running_jobs import FollowedRun, RunningJobs
 from lapestudio.ui.style import theme_colors
-from lapestudio.ui.text import isolate, language_name
+from lapestudio.ui.text import count_text, isolate, language_name
 from lapestudio.ui.tokens import Space
+from lapestudio.ui.widgets.elided_label import ElidedLabel
 from lapestudio.ui.widgets.labels import button, label
 from lapestudio.ui.widgets.progress_view import ProgressView
 
@@ -44,7 +45,7 @@ class JobRow(QWidget):
         name = kind_name(kind) if self._spec is None else f"{kind_name(kind)} · {isolate(_label(self._spec))}"
         self._icon = QLabel(self)
         self._progress = ProgressView(self)
-        self._end = label("", parent=self)
+        self._end = ElidedLabel(self)
         self._middle = QStackedWidget(self)
         self._middle.addWidget(self._progress)
         self._middle.addWidget(self._end)
@@ -98,7 +99,7 @@ class JobRow(QWidget):
             name, color = "check", colors.success
         self._icon.setPixmap(pixmap(name, color, _ICON_SIZE))
         self._icon.show()
-        self._end.setText(end_text(end))
+        self._end.show_text(end_text(end))
         self._middle.setCurrentWidget(self._end)
         self._stop.hide()
         self._dismiss.show()
@@ -170,4 +171,9 @@ def _spec_of(run: RunFolder) -> JobSpec | None:
 
 
 def _label(spec: JobSpec) -> str:
-    return language_name(spec.language) if spec.kind == "train" else job_label(spec)
+    if spec.kind == "train":
+        return language_name(spec.language)
+    if spec.kind == "identify":
+        text = QCoreApplication.translate("JobBar", "{number} languages")
+        return text.format(number=count_text(len(spec.corpora)))
+    return job_label(spec)

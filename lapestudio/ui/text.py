@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QLocale
+from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
 
 from lapestudio.core.errors import UserError
 from lapestudio.core.languages import find_language
@@ -62,6 +62,13 @@ def duration_text(seconds: float) -> str:
     return QCoreApplication.translate("Text", "{hours} h {minutes} min").format(
         hours=count_text(hours), minutes=count_text(rest)
     )
+
+
+def moment_text(seconds: float | None) -> str:
+    """Return a point in time, seconds since 1970, in the form of the place; nothing where it is not known."""
+    if seconds is None:
+        return ""
+    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)
 
 
 def language_name(code: str) -> str:

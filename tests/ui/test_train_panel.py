@@ -58,9 +58,9 @@ def test_a_new_target_is_no_control(show, project):
     assert document.target == "en"
     assert document.controls == ("ar",)
     offered = [panel.what.controls.item(row).data(Qt.ItemDataRole.UserRole) for row in range(2)]
-    assert offered == ["mt", "ar"]
-    panel.what.controls.item(0).setCheckState(Qt.CheckState.Checked)
-    assert Project.open(project.folder).document.controls == ("mt", "ar")
+    assert offered == ["ar", "mt"]
+    panel.what.controls.item(1).setCheckState(Qt.CheckState.Checked)
+    assert Project.open(project.folder).document.controls == ("ar", "mt")
 
 
 def test_what_is_started_is_what_was_chosen(qtbot, show, project, worker):

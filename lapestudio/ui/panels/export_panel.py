@@ -17,7 +17,7 @@ from lapestudio.ui.panels.run_panel import RunPanel
 from lapestudio.ui.running_jobs import FollowedRun
 from lapestudio.ui.session import ProjectSession
 from lapestudio.ui.steps import Step, step_name
-from lapestudio.ui.text import isolate, language_name, path_text, size_text
+from lapestudio.ui.text import isolate, language_name, moment_text, path_text, size_text
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.card import Card
 from lapestudio.ui.widgets.fact_grid import Fact, FactGrid
@@ -283,4 +283,4 @@ class ExportPanel(RunPanel):
 
 
 def _run_text(run: RunSummary) -> str:
-    return f"{isolate(language_name(run.label))} · {isolate(run.path.name)}"
+    return f"{isolate(language_name(run.label))} · {moment_text(run.started)} · {isolate(run.path.name)}"

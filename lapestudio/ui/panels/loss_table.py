@@ -14,7 +14,7 @@ VALIDATION_LOSS = "validation_loss"
 CONTROL_PREFIX = "control_loss/"
 UNCHANGED = 0.01
 _CLEARLY = 0.05
-_ROW_HEIGHT = 32
+_ROW_HEIGHT = 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

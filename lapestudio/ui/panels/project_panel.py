@@ -1,6 +1,6 @@
 """Project: its name and folder, what to do next, and everything that has been run."""
 
-from PySide6.QtCore import QAbstractTableModel, QDateTime, QLocale, QModelIndex, QPersistentModelIndex, Qt, QUrl, Slot
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QLineEdit, QTableView, QWidget
 
@@ -10,7 +10,7 @@ from lapestudio.ui.job_words import kind_name, state_name
 from lapestudio.ui.panels.panel import Panel
 from lapestudio.ui.session import ProjectSession
 from lapestudio.ui.steps import Step, step_name, step_state
-from lapestudio.ui.text import isolate, language_name, path_text
+from lapestudio.ui.text import isolate, language_name, moment_text, path_text
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.card import Card
 from lapestudio.ui.widgets.labels import button, label
@@ -76,9 +76,7 @@ class RunTable(QAbstractTableModel):
             name = language_name(run.label) if run.kind == "train" else run.label
             return f"{kind_name(run.kind)} · {isolate(name)}"
         if column == 1:
-            if run.started is None:
-                return ""
-            return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(run.started)), QLocale.FormatType.ShortFormat)
+            return moment_text(run.started)
         return state_name(run.state) if column == 2 else run.message  # noqa: PLR2004 - a column
 
 

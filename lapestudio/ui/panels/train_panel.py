@@ -193,10 +193,7 @@ class TrainPanel(RunPanel):
             return series.values[-1] if series is not None and series.values else None
 
         steps = metrics[_TRAIN_LOSS].steps if _TRAIN_LOSS in metrics else []
-        step = count_text(steps[-1]) if steps else ""
-        if steps and progress is not None and progress.unit == "steps" and progress.total:
-            step = self.tr("{step} of {total}").format(step=step, total=count_text(progress.total))
-        self._figures.set_value("step", step)
+        self._figures.set_value("step", count_text(steps[-1]) if steps else "")
         for key, name in (("loss", _TRAIN_LOSS), ("validation", VALIDATION_LOSS)):
             value = latest(name)
             self._figures.set_value(key, "" if value is None else number_text(value, 3))

@@ -38,6 +38,7 @@ class WhatToTrain(Card):
         super().__init__(QCoreApplication.translate("TrainSetup", "What to train"), parent=parent)
         self._session = session
         self._is_filling = False
+        self._shown: tuple[object, ...] = ()
         self.target = ChoiceField(self)
         self.target.setObjectName("targetLanguage")
         self.target.setAccessibleName(self.tr("Language to teach"))
@@ -68,16 +69,22 @@ class WhatToTrain(Card):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the project says."""
-        self._is_filling = True
+        """Show what the project says; nothing is filled anew, and nothing jumps, while that is the same."""
         document = self._session.document
         codes = languages_with_text(self._session)
+        shown = (codes, document.target, document.controls, document.neurons)
+        if shown == self._shown or self._is_filling:
+            self._shown = shown
+            return
+        self._shown = shown
+        self._is_filling = True
         self.target.clear()
         for code in codes:
             self.target.addItem(language_text(code), code)
         self.target.choose(document.target)
         self.controls.clear()
-        for code in codes:
+        # Those that are watched come first: they must not lie out of sight.
+        for code in sorted(codes, key=lambda code: code not in document.controls):
             if code != self.target_code:
                 item = QListWidgetItem(language_text(code))
                 item.setData(Qt.ItemDataRole.UserRole, code)
@@ -179,9 +186,7 @@ class WhatToTrain(Card):
         items = [self.controls.item(row) for row in range(self.controls.count())]
         checked = [item.data(Qt.ItemDataRole.UserRole) for item in items if item.checkState() == Qt.CheckState.Checked]
         self._is_filling = True
-        self._session.document_changed.disconnect(self.refresh)
         self._session.update(controls=tuple(checked))
-        self._session.document_changed.connect(self.refresh)
         self._is_filling = False
 
     @Slot()

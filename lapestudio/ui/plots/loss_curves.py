@@ -16,6 +16,7 @@ TRAIN_LOSS = "train_loss"
 VALIDATION_LOSS = "validation_loss"
 CONTROL_PREFIX = "control_loss/"
 _SMOOTHING_STEPS = 20
+_LEGEND_OPACITY = 215
 
 
 class LossCurves(PlotFrame):
@@ -80,6 +81,9 @@ class LossCurves(PlotFrame):
             self._draw(name)
         legend = getattr(self, "_legend", None)
         if legend is not None:
+            paper = pg.mkColor(self.theme.background)
+            paper.setAlpha(_LEGEND_OPACITY)
+            legend.setBrush(pg.mkBrush(paper))
             legend.setLabelTextColor(self.theme.text)
             for _sample, label in legend.items:
                 label.setText(label.text, color=self.theme.text)

@@ -10,6 +10,8 @@ from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.help_button import HelpButton
 from lapestudio.ui.widgets.labels import label
 
+_LONG = 90
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
@@ -44,7 +46,7 @@ class FactGrid(QWidget):
                 widget.deleteLater()
         for row, fact in enumerate(facts):
             self._layout.addWidget(self._name(fact), row, 0)
-            value = label(fact.value, parent=self)
+            value = label(fact.value, parent=self, wraps=len(fact.value) > _LONG)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             value.setAccessibleName(f"{fact.name}: {fact.value}")
             self._layout.addWidget(value, row, 1)

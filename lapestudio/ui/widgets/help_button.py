@@ -17,6 +17,7 @@ class HelpButton(QToolButton):
         super().__init__(parent)
         self.setObjectName("help")
         self.setText("?")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.WhatsThisCursor)
         self.setAccessibleName(self.tr("What is this: {word}").format(word=word))
         self.set_sentence(sentence)

@@ -43,6 +43,8 @@ def button(text: str, kind: ButtonKind = "plain", *, name: str, parent: QWidget 
     made.setProperty("kind", kind)
     made.setAccessibleName(text.replace("&", ""))
     made.setCursor(Qt.CursorShape.PointingHandCursor)
+    # A button that hides after a click would else hand the focus, and its ring, to whatever comes next.
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return made
 
 

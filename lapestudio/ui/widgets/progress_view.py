@@ -3,11 +3,12 @@
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from lapestudio.jobs.history import RunHistory
-from lapestudio.ui.text import count_text, duration_text, percent_text
+from lapestudio.ui.text import count_text, duration_text, number_text, percent_text
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.labels import label
 
 _STEPS = 1000
+_WHOLE_FROM = 10
 
 
 class ProgressView(QWidget):
@@ -44,8 +45,9 @@ class ProgressView(QWidget):
         self._bar.setValue(round(share * _STEPS))
         parts = [percent_text(share, 0)]
         if progress.rate_per_s:
-            rate = self.tr("{rate} {unit}/s")
-            parts.append(rate.format(rate=count_text(round(progress.rate_per_s)), unit=progress.unit))
+            rate = progress.rate_per_s
+            number = count_text(round(rate)) if rate >= _WHOLE_FROM else number_text(rate, 1)
+            parts.append(self.tr("{rate} {unit}/s").format(rate=number, unit=progress.unit))
         if progress.remaining_s is not None:
             parts.append(self.tr("about {time} left").format(time=duration_text(progress.remaining_s)))
         self._rest.setText(" · ".join(parts))
