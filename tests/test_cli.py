@@ -388,7 +388,7 @@ def test_help_explains_the_settings(studio):
 def test_demo_does_the_main_job_on_the_example(studio, folder):
     out, _err = studio.run("demo", "--out", "demo ħ")
     assert "mt" in out
-    assert "verified" in out
+    assert "Verified" in out
     losses = [line.split() for line in out[out.index("Loss on held-out text") :].splitlines() if line.startswith("mt ")]
     assert float(losses[0][-1]) < -0.1
     assert (folder / "demo ħ" / "adapted-model" / "model.safetensors").exists()
