@@ -140,7 +140,7 @@ def test_export_gives_the_trained_models_logits(work: Path, base: Any) -> None:
     assert not found["unexpected_keys"]
     rows = load_file(work / "train" / "checkpoints" / "best" / "rows.safetensors")
     chosen = neuron_set(work).of(TARGET)
-    state = {name: tensor.clone() for name, tensor in base.state_dict().items()}
+    state = {name: parameter.detach().clone() for name, parameter in base.named_parameters()}
     for layer in layout_for(base).layers:
         for part in layer.slices:
             values = rows.get(f"{part.parameter}/{part.role}/values")
