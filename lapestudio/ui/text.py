@@ -17,9 +17,14 @@ def isolate(text: str) -> str:
     return f"\u2068{text}\u2069"
 
 
+def left_to_right(text: str) -> str:
+    """Return `text` so that it reads from left to right wherever it stands."""
+    return f"\u2066{text}\u2069"
+
+
 def path_text(path: Path | str) -> str:
     """Return a path that reads from left to right wherever it stands."""
-    return f"\u2066{path}\u2069"
+    return left_to_right(str(path))
 
 
 def count_text(number: int) -> str:

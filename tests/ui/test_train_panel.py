@@ -107,12 +107,12 @@ def test_a_finished_training_is_shown_whole_with_its_result_in_words(show, proje
     assert [step for step, _loss in curve(panel, "train_loss")] == list(range(recorded.NUM_STEPS + 1))
     assert [step for step, _loss in curve(panel, "control_loss/en")] == [0, 10, 20, 30, 40]
     assert panel.message.text == (
-        "Maltese: learnt; the loss went from 5.00 to 3.26 nats a token. None of the control languages got worse."
+        "Maltese: learnt; the loss went from 5.00 to 3.26 nats a token. No control language got worse."
     )
     rows = [[panel._results.item(row, column).text() for column in range(5)] for row in range(2)]
     assert rows[0][1:3] == ["5.000", "3.264"]
     assert rows[0][4] == "learnt"
-    assert rows[1][1:] == ["3.500", "3.504", "33.1 → 33.2", "kept"]
+    assert rows[1][1:] == ["3.500", "3.504", "\u206633.1 → 33.2\u2069", "kept"]
 
 
 def test_stop_keeps_a_checkpoint_and_resume_goes_on_from_it(qtbot, show, project, worker):
@@ -175,3 +175,18 @@ def test_a_diverged_loss_is_called_broken(qtbot, show, project):
     project.update(train_run=run.path.name)
     _window, panel = show()
     assert "broken" in panel.message.text
+    assert panel.message.property("level") == "warning"
+
+
+def test_what_was_forgotten_is_a_warning(show, project):
+    from lapestudio.core.events import MetricsEvent, ResultEvent
+
+    recorded.write_identification(project)
+    before = {"validation_loss": 4.0, "control_loss/en": 3.0, "control_loss/ar": 3.0}
+    after = {"validation_loss": 3.0, "control_loss/en": 3.5, "control_loss/ar": 3.05}
+    metrics = [MetricsEvent(step=0, tokens=0, values=before), MetricsEvent(step=9, tokens=9, values=after)]
+    run = recorded.write_run(project, "forgot", recorded.train_spec(project), [*metrics, ResultEvent()])
+    project.update(train_run=run.path.name)
+    _window, panel = show()
+    assert panel.message.text.endswith("Worse: English.")
+    assert panel.message.property("level") == "warning"

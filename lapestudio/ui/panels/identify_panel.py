@@ -20,7 +20,7 @@ from lapestudio.ui.widgets.labels import button, label
 from lapestudio.ui.widgets.progress_view import ProgressView
 from lapestudio.ui.widgets.settings_form import FormField, SettingsForm
 
-_LIVE_EVERY_MS = 700
+_LIVE_EVERY_MS = 250
 
 
 class IdentifyPanel(RunPanel):

@@ -8,11 +8,12 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from lapestudio.jobs.history import MetricSeries, RunHistory
-from lapestudio.ui.text import language_text, number_text
+from lapestudio.ui.text import language_name, language_text, left_to_right, number_text
+from lapestudio.ui.widgets.message_bar import Level
 
 VALIDATION_LOSS = "validation_loss"
 CONTROL_PREFIX = "control_loss/"
-UNCHANGED = 0.01
+_UNCHANGED = 0.01
 _CLEARLY = 0.05
 _ROW_HEIGHT = 28
 
@@ -56,13 +57,39 @@ def change_in_words(change: LossChange) -> str:
     tr = QCoreApplication.translate
     if not math.isfinite(change.relative):
         return tr("LossTable", "broken: the loss is no number any more")
-    if abs(change.relative) < UNCHANGED:
+    if abs(change.relative) < _UNCHANGED:
         return tr("LossTable", "not learnt yet") if change.is_target else tr("LossTable", "kept")
     if change.relative < 0:
         return tr("LossTable", "learnt") if change.is_target else tr("LossTable", "even a little better")
     if change.is_target:
         return tr("LossTable", "worse: try a smaller learning rate")
     return tr("LossTable", "worse") if change.relative > _CLEARLY else tr("LossTable", "a little worse")
+
+
+def verdict(changes: Sequence[LossChange]) -> tuple[Level, str]:
+    """Return what was learnt and what was lost, and how good that is."""
+    tr = QCoreApplication.translate
+    target = next((change for change in changes if change.is_target), None)
+    if target is None:
+        return "success", tr("LossTable", "The training is done.")
+    text = tr("LossTable", "{language}: {words}; the loss went from {before} to {after} nats a token.").format(
+        language=language_name(target.language),
+        words=change_in_words(target),
+        before=number_text(target.before, 2),
+        after=number_text(target.after, 2),
+    )
+    controls = [change for change in changes if not change.is_target]
+    # Written so that a loss that is no number any more counts as worse.
+    lost = [change for change in controls if not change.relative < _UNCHANGED]
+    much = [change for change in lost if not change.relative <= _CLEARLY]
+    level: Level = "success" if target.relative < 0 and not much else "warning"
+    if not controls:
+        return level, text
+    if not lost:
+        return level, f"{text} {tr('LossTable', 'No control language got worse.')}"
+    sentence = tr("LossTable", "Worse: {languages}.") if much else tr("LossTable", "A little worse: {languages}.")
+    names = ", ".join(language_name(change.language) for change in much or lost)
+    return level, f"{text} {sentence.format(languages=names)}"
 
 
 class LossTable(QTableWidget):
@@ -104,7 +131,7 @@ class LossTable(QTableWidget):
                 language_text(change.language),
                 number_text(change.before, 3),
                 number_text(change.after, 3),
-                f"{_perplexity(change.before)} → {_perplexity(change.after)}",
+                left_to_right(f"{_perplexity(change.before)} → {_perplexity(change.after)}"),
                 change_in_words(change),
             )
             for column, text in enumerate(texts):

@@ -1,6 +1,6 @@
 """What all panels share: a title, a sentence that says what the step is for, a place for messages, and the body."""
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMargins, Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from lapestudio.ui.session import ProjectSession
@@ -50,7 +50,9 @@ class Panel(QWidget):
         """Lay the panel out as one scrolling column and return its layout."""
         area = ScrollingColumn(self)
         area.holder.setMaximumWidth(COLUMN_WIDTH)
-        area.column.setContentsMargins(0, 0, SCROLL_ROOM, Space.M)
+        margins = area.column.contentsMargins()
+        margins.setBottom(Space.M)
+        area.column.setContentsMargins(margins)
         self.outer.addWidget(area, 1)
         return area.column
 
@@ -63,7 +65,7 @@ class Panel(QWidget):
         area.setFixedWidth(SIDE_WIDTH)
         self.footer = QVBoxLayout()
         self.footer.setSpacing(Space.S)
-        self.footer.setContentsMargins(0, 0, SCROLL_ROOM, 0)
+        self.footer.setContentsMargins(trailing_margin(self, SCROLL_ROOM))
         column = QVBoxLayout()
         column.setSpacing(Space.S)
         column.setContentsMargins(0, 0, 0, Space.M)
@@ -106,7 +108,7 @@ class ScrollingColumn(QScrollArea):
         self.holder.setObjectName("column")
         self.holder.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.column = QVBoxLayout(self.holder)
-        self.column.setContentsMargins(0, 0, SCROLL_ROOM, 0)
+        self.column.setContentsMargins(trailing_margin(self, SCROLL_ROOM))
         self.column.setSpacing(Space.L)
         self.setWidget(self.holder)
         self.verticalScrollBar().rangeChanged.connect(self._on_range_changed)
@@ -115,6 +117,11 @@ class ScrollingColumn(QScrollArea):
     def _on_range_changed(self, _low: int, high: int) -> None:
         # The bar takes its room from the margin: cards do not change their width when it appears.
         margin = SCROLL_ROOM - (self.verticalScrollBar().sizeHint().width() if high > 0 else 0)
-        margins = self.column.contentsMargins()
-        margins.setRight(margin)
+        margins = trailing_margin(self, margin)
+        margins.setBottom(self.column.contentsMargins().bottom())
         self.column.setContentsMargins(margins)
+
+
+def trailing_margin(widget: QWidget, size: int) -> QMargins:
+    """Return a margin at the side where lines end: Qt mirrors layouts, but not their margins."""
+    return QMargins(size, 0, 0, 0) if widget.isRightToLeft() else QMargins(0, 0, size, 0)

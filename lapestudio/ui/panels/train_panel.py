@@ -7,14 +7,7 @@ from lapestudio.core.errors import UserError
 from lapestudio.core.events import ErrorEvent, ResultEvent, StartedEvent, StoppedEvent, TerminalEvent
 from lapestudio.core.specs import CorpusSource, TrainSpec
 from lapestudio.ui.job_words import stop_sentence, stop_words
-from lapestudio.ui.panels.loss_table import (
-    CONTROL_PREFIX,
-    UNCHANGED,
-    VALIDATION_LOSS,
-    LossTable,
-    change_in_words,
-    loss_changes,
-)
+from lapestudio.ui.panels.loss_table import CONTROL_PREFIX, VALIDATION_LOSS, LossTable, loss_changes, verdict
 from lapestudio.ui.panels.run_panel import RunPanel
 from lapestudio.ui.panels.train_setup import HowToTrain, WhatToTrain
 from lapestudio.ui.plots.loss_curves import LossCurves
@@ -94,7 +87,7 @@ class TrainPanel(RunPanel):
         self._show_figures(followed)
         self._show_results(followed)
         if isinstance(end, ResultEvent):
-            self.message.show_message("success", self._summary(followed))
+            self.message.show_message(*verdict(loss_changes(followed.history, self._target_of(followed))))
 
     # Layout
 
@@ -228,25 +221,6 @@ class TrainPanel(RunPanel):
         changes = [] if followed.is_working else loss_changes(followed.history, self._target_of(followed))
         self._results.setVisible(bool(changes))
         self._results.show_changes(changes)
-
-    def _summary(self, followed: FollowedRun) -> str:
-        changes = loss_changes(followed.history, self._target_of(followed))
-        target = [change for change in changes if change.is_target]
-        if not target:
-            return self.tr("The training is done.")
-        worse = [change for change in changes if not change.is_target and change.relative >= UNCHANGED]
-        text = self.tr("{language}: {words}; the loss went from {before} to {after} nats a token.").format(
-            language=language_name(target[0].language),
-            words=change_in_words(target[0]),
-            before=number_text(target[0].before, 2),
-            after=number_text(target[0].after, 2),
-        )
-        if len(changes) == 1:
-            return text
-        if not worse:
-            return f"{text} {self.tr('None of the control languages got worse.')}"
-        names = ", ".join(language_name(change.language) for change in worse)
-        return f"{text} {self.tr('Worse than before: {languages}.').format(languages=names)}"
 
     def _target_of(self, followed: FollowedRun) -> str:
         try:

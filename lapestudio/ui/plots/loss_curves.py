@@ -35,7 +35,7 @@ class LossCurves(PlotFrame):
                 "should fall; the control languages' lines should stay level."
             ),
         )
-        self._legend = self.plot.addLegend(offset=(-10, 10), labelTextSize="9pt")
+        self._legend = self.plot.addLegend(offset=(-10, 6), labelTextSize="9pt", colCount=2, verSpacing=-4)
         self.plot.addItem(self._raw)
         self.plot.setLabel("bottom", self.tr("step"))
         self.plot.setLabel("left", self.tr("loss, nats a token"))
