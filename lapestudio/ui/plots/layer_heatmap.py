@@ -4,24 +4,20 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pyqtgraph as pg
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from lapestudio.ui.plots.plot_frame import PlotFrame
+from lapestudio.ui.plots.matrix_plot import MatrixPlot
 
 _LABELLED_LAYERS = 40
 
 
-class LayerHeatmap(PlotFrame):
+class LayerHeatmap(MatrixPlot):
     """One row a language, one column a layer; the colour is a value that `show_values` names."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._values: npt.NDArray[np.float64] = np.zeros((0, 0))
         self._languages: list[str] = []
         self._label = ""
-        self._image = pg.ImageItem(axisOrder="row-major")
-        self._bar: pg.ColorBarItem | None = None
         super().__init__(parent)
         self.set_texts(
             self.tr("Layers and languages"),
@@ -30,14 +26,7 @@ class LayerHeatmap(PlotFrame):
                 "The brighter a cell, the more this layer has to do with this language."
             ),
         )
-        self.plot.addItem(self._image)
-        self.plot.setMouseEnabled(x=False, y=False)
         self.plot.setLabel("bottom", self.tr("layer"))
-        self.plot.getPlotItem().invertY(b=True)
-        self._bar = pg.ColorBarItem(values=(0, 1), colorMap=pg.colormap.get("viridis"), interactive=False, width=14)
-        self._bar.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self._bar.setImageItem(self._image, insert_in=self.plot.getPlotItem())
-        self.redraw()
 
     def show_values(self, values: npt.NDArray[np.float64], languages: Sequence[str], value_label: str) -> None:
         """Show new values.
@@ -52,18 +41,14 @@ class LayerHeatmap(PlotFrame):
 
     def redraw(self) -> None:
         """Draw the values."""
-        if self._bar is None or self._values.size == 0:
+        if self._values.size == 0:
             return
         num_layers, num_languages = self._values.shape
         high = float(np.nanmax(self._values)) or 1.0
-        self._image.setImage(self._values.T, autoLevels=False, levels=(0.0, high))
-        self._bar.setLevels((0.0, high))
-        self._bar.setLabel("right", self._label, color=self.theme.text)
-        self._bar.getAxis("right").setTextPen(self.theme.text)
+        self.paint(self._values.T, high, self._label)
         step = max(1, num_layers // _LABELLED_LAYERS)
         self.plot.getAxis("bottom").setTicks([[(i + 0.5, str(i)) for i in range(0, num_layers, step)]])
         self.plot.getAxis("left").setTicks([[(k + 0.5, name) for k, name in enumerate(self._languages)]])
-        self.plot.setRange(xRange=(0, num_layers), yRange=(0, num_languages), padding=0)
 
     def describe(self, x: float, y: float) -> str:
         """Name the language, the layer and the value under the mouse."""

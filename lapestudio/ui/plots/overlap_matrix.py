@@ -8,20 +8,18 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from lapestudio.ui.plots.plot_frame import PlotFrame
+from lapestudio.ui.plots.matrix_plot import MatrixPlot
 
 _MAX_WRITTEN_LANGUAGES = 16
 
 
-class OverlapMatrix(PlotFrame):
+class OverlapMatrix(MatrixPlot):
     """Languages x languages; the colour is the Jaccard index of two sets, the diagonal is left out."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._matrix: npt.NDArray[np.float64] = np.zeros((0, 0))
         self._languages: list[str] = []
         self._texts: list[pg.TextItem] = []
-        self._image = pg.ImageItem(axisOrder="row-major")
-        self._bar: pg.ColorBarItem | None = None
         super().__init__(parent)
         self.set_texts(
             self.tr("Shared neurons"),
@@ -30,13 +28,6 @@ class OverlapMatrix(PlotFrame):
                 "(Jaccard index, in percent). Related languages usually share more."
             ),
         )
-        self.plot.addItem(self._image)
-        self.plot.setMouseEnabled(x=False, y=False)
-        self.plot.getPlotItem().invertY(b=True)
-        self._bar = pg.ColorBarItem(values=(0, 1), colorMap=pg.colormap.get("viridis"), interactive=False, width=14)
-        self._bar.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self._bar.setImageItem(self._image, insert_in=self.plot.getPlotItem())
-        self.redraw()
 
     def show_matrix(self, matrix: npt.NDArray[np.float64], languages: Sequence[str]) -> None:
         """Show a new matrix.
@@ -50,7 +41,7 @@ class OverlapMatrix(PlotFrame):
 
     def redraw(self) -> None:
         """Draw the matrix."""
-        if self._bar is None or self._matrix.size == 0:
+        if self._matrix.size == 0:
             return
         percent = 100 * self._matrix
         num_languages = len(self._languages)
@@ -58,14 +49,10 @@ class OverlapMatrix(PlotFrame):
         high = float(np.nanmax(others, initial=0.0)) or 1.0
         shown = percent.copy()
         np.fill_diagonal(shown, np.nan)
-        self._image.setImage(shown, autoLevels=False, levels=(0.0, high))
-        self._bar.setLevels((0.0, high))
-        self._bar.setLabel("right", self.tr("shared neurons, %"), color=self.theme.text)
-        self._bar.getAxis("right").setTextPen(self.theme.text)
+        self.paint(shown, high, self.tr("shared neurons, %"))
         ticks = [(k + 0.5, name) for k, name in enumerate(self._languages)]
         self.plot.getAxis("left").setTicks([ticks])
         self.plot.getAxis("bottom").setTicks([[(place, _short(name)) for place, name in ticks]])
-        self.plot.setRange(xRange=(0, num_languages), yRange=(0, num_languages), padding=0)
         self._write_values(percent, high)
 
     def _write_values(self, percent: npt.NDArray[np.float64], high: float) -> None:
