@@ -43,7 +43,7 @@ class LayerHeatmap(MatrixPlot):
         """Draw the values."""
         if self._values.size == 0:
             return
-        num_layers, num_languages = self._values.shape
+        num_layers = len(self._values)
         high = float(np.nanmax(self._values)) or 1.0
         self.paint(self._values.T, high, self._label)
         step = max(1, num_layers // _LABELLED_LAYERS)
