@@ -16,6 +16,7 @@ from lapestudio.ui.widgets.message_bar import MessageBar
 _WIDTH = 620
 _LOGO_SIZE = 44
 _MOST_ROWS = 6
+_ROW_HEIGHT = 26
 
 
 class StartPage(QWidget):
@@ -63,7 +64,7 @@ class StartPage(QWidget):
         for part in (self._recent_title, self._recent):
             part.setVisible(bool(folders))
         rows = max(1, min(_MOST_ROWS, len(folders)))
-        self._recent.setFixedHeight(rows * max(32, self._recent.sizeHintForRow(0)) + 2 * Space.XS)
+        self._recent.setFixedHeight(rows * max(_ROW_HEIGHT, self._recent.sizeHintForRow(0)) + 2 * Space.XS)
 
     def set_busy(self, *, is_busy: bool) -> None:
         """Keep the user from choosing twice while the example is being written."""

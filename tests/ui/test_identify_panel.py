@@ -108,7 +108,7 @@ def test_the_heatmap_fills_in_while_counting_and_stop_stops(qtbot, show, project
     qtbot.waitUntil(lambda: panel.pictures.heatmap.isVisible(), timeout=WAIT_MS)
     table = np.array([row[1:] for row in list(panel.pictures.heatmap.table())[1:]])
     counts = recorded.counts()
-    np.testing.assert_allclose(table, (counts.over_zero / counts.num_tokens).mean(axis=1), rtol=1e-6)
+    np.testing.assert_allclose(table, 100 * (counts.over_zero / counts.num_tokens).mean(axis=1), rtol=1e-6)
     assert not panel.start_button.isVisible()
     spec = json.loads((panel.followed.run.spec_file).read_text(encoding="utf-8"))
     assert [corpus["language"] for corpus in spec["corpora"]] == ["mt", "en", "ar"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
 
 from lapestudio.core.activation_counts import PartialCounts
@@ -57,6 +57,8 @@ class IdentifyPictures(Card):
     def show_waiting(self) -> None:
         """Say that pictures will come."""
         self._selected, self._drawn = None, {}
+        with QSignalBlocker(self._shown_value):
+            self._shown_value.choose("neurons")
         self._hint.setText(self.tr("The heatmap appears as soon as the first tokens have been counted."))
         self._pages.setCurrentWidget(self._hint_page)
 
@@ -122,7 +124,11 @@ class IdentifyPictures(Card):
         self._selected = selected
         for tab in range(1, self._tabs.count()):
             self._tabs.setTabEnabled(tab, True)
-        self._shown_value.setEnabled(True)
+        if not self._shown_value.isEnabled():
+            # What was shown while counting gives way to what was found.
+            self._shown_value.setEnabled(True)
+            with QSignalBlocker(self._shown_value):
+                self._shown_value.choose("neurons")
         self._pages.setCurrentWidget(self._tabs)
         self._draw()
 
@@ -152,7 +158,7 @@ class IdentifyPictures(Card):
 
     def _draw_heatmap(self, selected: SelectedNeurons, names: list[str]) -> None:
         if self._shown_value.currentData() == "activity":
-            self.heatmap.show_values(selected.counted.activity, names, self.tr("mean share of tokens active"))
+            self._show_activity(selected.counted.activity, names)
         else:
             self.heatmap.show_values(selected.per_layer.T.astype(np.float64), names, self.tr("neurons"))
 
@@ -173,7 +179,12 @@ class IdentifyPictures(Card):
             self._tabs.setTabEnabled(tab, False)
         self._shown_value.setEnabled(False)
         self._pages.setCurrentWidget(self._tabs)
-        self.heatmap.show_values(activity, self._names(codes), self.tr("mean share of tokens active, so far"))
+        with QSignalBlocker(self._shown_value):
+            self._shown_value.choose("activity")
+        self._show_activity(activity, self._names(codes))
+
+    def _show_activity(self, activity: npt.NDArray[np.float64], names: list[str]) -> None:
+        self.heatmap.show_values(100 * activity, names, self.tr("tokens with active neurons, %"))
 
     @Slot(str, str)
     def _on_partial_failed(self, message: str, _details: str) -> None:

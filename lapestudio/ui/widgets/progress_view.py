@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 from lapestudio.jobs.history import RunHistory
 from lapestudio.ui.text import count_text, duration_text, number_text, percent_text
 from lapestudio.ui.tokens import Space
+from lapestudio.ui.widgets.elided_label import ElidedLabel
 from lapestudio.ui.widgets.labels import label
 
 _STEPS = 1000
@@ -16,7 +17,7 @@ class ProgressView(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._stage = label("", parent=self, wraps=False)
+        self._stage = ElidedLabel(self)
         self._rest = label("", "muted", parent=self, wraps=False)
         self._bar = QProgressBar(self)
         self._bar.setTextVisible(False)
@@ -34,7 +35,7 @@ class ProgressView(QWidget):
     def show_history(self, history: RunHistory, *, is_stopping: bool) -> None:
         """Show how far a run is."""
         stage = history.stage.text if history.stage is not None else self.tr("Starting the engine…")
-        self._stage.setText(self.tr("Stopping after this step…") if is_stopping else stage)
+        self._stage.show_text(self.tr("Stopping after this step…") if is_stopping else stage)
         progress = history.progress
         if progress is None or not progress.total:
             self._bar.setRange(0, 0)
