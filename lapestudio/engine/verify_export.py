@@ -98,6 +98,8 @@ def trained_logits(base: str, rows: TrainedRows, ids: Tensor, dtype: ExportDtype
     target = EXPORT_DTYPES[dtype]
     if target is not None:
         return logits_of(in_dtype(in_dtype(model, target), torch.float32), ids)
+    if resolve_source(base).form == "gguf":
+        return logits_of(model, ids)  # its weights are written in float32, as they are
     stored = _BaseTensors(base, rows)
     for group in rows.groups:
         values = parameters[group.place.parameter]
@@ -172,10 +174,10 @@ class _BaseTensors:
         return set(self._loaded) | set(self._stored)
 
     def dtype_of(self, parameter: str) -> torch.dtype:
-        """Return the number format of a trained parameter, told by its name in the model."""
+        """Return the number format of a trained parameter of a model in a folder, told by its name in the model."""
         for name, groups in self.groups.items():
             if any(group.place.parameter == parameter for group in groups):
-                return torch.float32 if name in self._loaded else DTYPES[self._stored[name][1].dtype]
+                return DTYPES[self._stored[name][1].dtype]
         raise KeyError(parameter)
 
     def read(self, name: str) -> Tensor:
