@@ -53,10 +53,10 @@ def work(model_file: Path, shared_dir: Path, tmp_path_factory: pytest.TempPathFa
     texts = {code: shared_dir / "data" / "udhr" / f"{name}.txt" for code, name in LANGUAGES.items()}
     corpora = [word for code, path in texts.items() for word in ("--corpus", f"{code}={path}")]
     studio("identify", model_file, *corpora, "--out", "identify", "--max-tokens", MAX_TOKENS, folder=folder)
-    settings = ["--max-steps", STEPS, "--block", 64, "--batch", 2, "--validate-every", 25, "--learning-rate", 1e-3]
+    settings = ["--max-steps", STEPS, "--block", 32, "--batch", 2, "--validate-every", STEPS, "--learning-rate", 1e-3]
     studio(
         "train", model_file, "--neurons", "identify", "--language", TARGET, "--corpus", texts[TARGET],
-        "--control", f"en={texts['en']}", "--max-validation-tokens", 512, *settings, "--out", "train",
+        "--control", f"en={texts['en']}", "--max-validation-tokens", 256, *settings, "--out", "train",
         folder=folder,
     )  # fmt: skip
     summary = studio("export", "train", "--to", "merged", "--out", "adapted", folder=folder)
