@@ -19,7 +19,8 @@ from lapestudio.engine.ffn_layout import activation_of, layout_for
 from lapestudio.engine.loading import load_model
 from lapestudio.engine.tokens import TokenBlocks
 
-pytestmark = [pytest.mark.realmodel, pytest.mark.slow]
+# Opening a GGUF file takes half a minute on two cores, and every command opens it anew.
+pytestmark = [pytest.mark.realmodel, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 LANGUAGES = {
     "mt": "mlt", "cy": "cym", "is": "isl", "ka": "kat", "ne": "nep", "sl": "slv",
