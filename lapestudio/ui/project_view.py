@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from lapestudio.core.project import Project
 from lapestudio.ui.job_bar import JobBar
 from lapestudio.ui.panels.panel import Panel
-from lapestudio.ui.query_thread import LatestAnswer
+from lapestudio.ui.query_thread import IsCancelled, LatestAnswer
 from lapestudio.ui.rail import Rail
 from lapestudio.ui.running_jobs import FollowedRun
 from lapestudio.ui.session import ProjectSession
@@ -45,12 +45,14 @@ class ProjectView(QWidget):
         self._refresh.setSingleShot(True)
         self._refresh.setInterval(_REFRESH_MS)
         self._refresh.timeout.connect(self.rail.refresh)
+        self._preloader = LatestAnswer(self, interrupts=False)
         self._connect()
         self.show_step(Step.PROJECT)
 
     def begin(self) -> None:
         """Take up what the project holds; called when the window is on the screen."""
         self.session.begin()
+        self._preloader.ask(_load_large_modules)
 
     def panel(self, step: Step) -> Panel:
         """Return the panel of a step; it is made now if it was never looked at."""
@@ -116,6 +118,15 @@ class ProjectView(QWidget):
     @Slot(str)
     def _on_save_failed(self, message: str) -> None:
         self._message.show_message("error", message)
+
+
+def _load_large_modules(_is_cancelled: IsCancelled) -> None:
+    # In a thread, and before they are needed: the window would stand still while they are loaded.
+    import lapestudio.ui.panels.identify_panel
+    import lapestudio.ui.panels.train_panel  # noqa: F401 - loading is the purpose
+    from lapestudio.core.languages import search_languages
+
+    search_languages("", 1)
 
 
 def _make_panel(step: Step, session: ProjectSession, parent: QWidget) -> Panel:

@@ -3,6 +3,7 @@
 Panels read from here, write through `update`, and listen to the signals.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -135,8 +136,15 @@ class ProjectSession(QObject):
             return
         self.report_fault = None
 
+        file = self.project.model_report_file
+
         def look(is_cancelled: IsCancelled) -> object:
-            return inspect_model(source, is_cancelled=is_cancelled)
+            report = inspect_model(source, is_cancelled=is_cancelled)
+            # Here, since a disk may take longer than the window can wait. Without the file a reopened project
+            # shows its model a little later.
+            with contextlib.suppress(OSError):
+                write_text_atomically(file, report.model_dump_json(indent=2) + "\n")
+            return report
 
         self._inspector.ask(look)
 
@@ -153,10 +161,6 @@ class ProjectSession(QObject):
     @Slot(object)
     def _on_inspected(self, report: ModelReport) -> None:
         self.report, self.report_fault = report, None
-        try:
-            write_text_atomically(self.project.model_report_file, report.model_dump_json(indent=2) + "\n")
-        except OSError as error:
-            self.save_failed.emit(str(error))
         self.survey.set_model(report.source if report.supported else None)
         self.report_changed.emit()
 
