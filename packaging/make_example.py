@@ -7,7 +7,9 @@ that its language neurons are real, `resources/example/figures.json`. The text i
 The sample corpus in `resources/example/corpus` is never trained on: neurons are identified on it, and losses are
 measured on held-out lines of the public text.
 
-    python packaging/make_example.py [--minutes 12] [--threads 2]
+    python packaging/make_example.py [--minutes 12] [--threads 2] [--measure]
+
+Training is bounded by time, so a second run takes other steps; `--measure` trains nothing and measures what is there.
 """
 
 import argparse
@@ -142,12 +144,16 @@ def _hash(line: str) -> float:
     return int.from_bytes(hashlib.sha256(line.encode()).digest()[:6], "big") / 2**48
 
 
-def get_texts() -> dict[str, Text]:
-    """Get and split the text of all languages."""
+def get_texts() -> tuple[dict[str, Text], list[str]]:
+    """Get and split the text of all languages; also return the package files it came from."""
     with tempfile.TemporaryDirectory() as name:
         declarations, messages = get_declarations(Path(name)), get_catalogues(Path(name))
+        sources = sorted(path.name for path in Path(name).iterdir())
     english = {clean(line) for line in messages["en"]}
-    return {language: split(declarations[language], messages[language], language, english) for language in DECLARATIONS}
+    texts = {
+        language: split(declarations[language], messages[language], language, english) for language in DECLARATIONS
+    }
+    return texts, sources
 
 
 def make_tokenizer(texts: dict[str, Text], vocab_size: int) -> PreTrainedTokenizerFast:
@@ -318,10 +324,11 @@ def save(model: LlamaForCausalLM) -> None:
     copy.deepcopy(model).to(torch.bfloat16).eval().save_pretrained(EXAMPLE / "model")
 
 
-def unigram_entropy(training: Tensor, held_out: Tensor, vocab_size: int) -> float:
-    """Return the held-out cross entropy of a language's own unigram model (add one), nats a token."""
-    counts = torch.bincount(training, minlength=vocab_size).double() + 1
-    return float(-(counts / counts.sum()).log()[held_out].mean())
+def unigram_entropy(ids: Tensor) -> float:
+    """Return the entropy of a text's own token frequencies, nats a token: no unigram model does better on this text."""
+    counts = torch.bincount(ids).double()
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * shares.log()).sum())
 
 
 def measure(
@@ -346,9 +353,10 @@ def measure(
             specific.append(language)
     return {
         "held_out_loss_nats": {language: round(loss, 4) for language, loss in before.items()},
-        "unigram_entropy_nats": {
-            language: round(unigram_entropy(streams[language], held_out[language], len(tokenizer)), 4)
-            for language in languages
+        "unigram_entropy_nats": {language: round(unigram_entropy(held_out[language]), 4) for language in languages},
+        "sample_corpus_loss_nats": {language: round(mean_loss(model, corpus[language]), 4) for language in languages},
+        "sample_corpus_unigram_entropy_nats": {
+            language: round(unigram_entropy(corpus[language]), 4) for language in languages
         },
         "training_tokens": {language: len(ids) for language, ids in streams.items()},
         "neurons": {language: sum(map(len, members[language])) for language in languages},
@@ -380,23 +388,32 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=12.0)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--vocabulary", type=int, default=4096)
+    parser.add_argument("--measure", action="store_true", help="measure the model that is there; train nothing")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    texts = get_texts()
-    tokenizer = make_tokenizer(texts, arguments.vocabulary)
+    texts, sources = get_texts()
+    if arguments.measure:
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(EXAMPLE / "model")
+    else:
+        tokenizer = make_tokenizer(texts, arguments.vocabulary)
+        tokenizer.save_pretrained(EXAMPLE / "model")
     streams = {language: encode(tokenizer, text.training) for language, text in texts.items()}
     held_out = {language: encode(tokenizer, text.held_out) for language, text in texts.items()}
     for language in streams:
         print(f"{language}: {len(streams[language]):,} tokens to train on, {len(held_out[language]):,} held out")
-    tokenizer.save_pretrained(EXAMPLE / "model")
-    model = make_model(len(tokenizer))
-    print(f"{model.num_parameters():,} parameters")
-    steps = train(model, streams, held_out, arguments.minutes)
+    if arguments.measure:
+        model = LlamaForCausalLM.from_pretrained(EXAMPLE / "model", dtype=torch.float32).eval()
+        steps = json.loads((EXAMPLE / "figures.json").read_text(encoding="utf-8"))["steps"]
+    else:
+        model = make_model(len(tokenizer))
+        print(f"{model.num_parameters():,} parameters")
+        steps = train(model, streams, held_out, arguments.minutes)
     # Figures are of the model as it is shipped.
     model = model.to(torch.bfloat16).to(torch.float32)
     figures = measure(model, tokenizer, streams, held_out)
     print_figures(figures)
-    record = {"seed": SEED, "steps": steps, "torch": torch.__version__.split("+")[0], **figures}
+    versions = {"torch": torch.__version__.split("+")[0], "sources": sources}
+    record = {"seed": SEED, "steps": steps, **versions, **figures}
     (EXAMPLE / "figures.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
