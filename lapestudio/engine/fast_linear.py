@@ -23,7 +23,7 @@ _SMALLEST_WEIGHT = 1 << 16
 @lru_cache(maxsize=1)
 def is_mkl_slow() -> bool:
     """Say whether this processor is one of AMD's with AVX-512 and this build of PyTorch has both libraries."""
-    if not (torch.backends.mkldnn.is_available() and torch.backends.mkl.is_available()):
+    if not (torch.backends.mkldnn.is_available() and torch.backends.mkl.is_available()):  # type: ignore[no-untyped-call]
         return False
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return False
