@@ -34,9 +34,10 @@ def on_bar(threshold: float, num_ties: int) -> list[str]:
     """Say that `num_ties` probabilities beyond those that the quantile leaves out equal the bar."""
     if num_ties == 0:
         return []
+    what = "activation probability ties" if num_ties == 1 else "activation probabilities tie"
     return [
-        f"{num_ties:,} activation probabilities tie at the bar of {threshold:.6g}: they do not exceed it, so fewer "
-        "count as active than the quantile asks for; more text would separate them."
+        f"{num_ties:,} {what} with the bar of {threshold:.6g}: what does not exceed the bar does not count as active; "
+        "more text would bring it above or below."
     ]
 
 

@@ -204,7 +204,7 @@ def test_notices() -> None:
     selector = Selector(over_zero, np.array([10, 10]), ["mt", "cy"])
     few, ties, without = selector.select(top_rate=0.75, activity_quantile=0.3).notices
     assert few.startswith("Only 2 of the 3 wanted neurons")
-    assert ties.startswith("4 activation probabilities tie at the bar of 0.1")
+    assert ties.startswith("4 activation probabilities tie with the bar of 0.1")
     assert without.startswith("No neuron was selected for cy;")
     assert selector.select(top_rate=0.01, activity_quantile=0.8).notices[0].startswith("The share to keep is less than")
 
