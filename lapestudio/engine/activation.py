@@ -139,8 +139,25 @@ class _Counter:
 
     def add(self, batch: Tensor, over_zero: Tensor, *, has_bos: bool) -> int:
         """Add a batch's counts to `over_zero` and return how many positions were counted."""
+        layers = self._forward(batch, has_bos=has_bos)
+        if layers is None:
+            self._halve(len(batch))
+            return sum(self.add(half, over_zero, has_bos=has_bos) for half in batch.tensor_split(2))
+        for counts, layer in zip(over_zero, layers, strict=True):
+            counts += layer
+        return batch.shape[0] * (batch.shape[1] - int(has_bos))
+
+    def _forward(self, batch: Tensor, *, has_bos: bool) -> list[Tensor] | None:
+        """Return each layer's counts of the batch, or None when memory ran out for it.
+
+        The exception ends here: its traceback holds the tensors of the failed pass, and while somebody handles it the
+        memory that half a batch needs is not free.
+        """
+        self._current = _BatchCounts(shape=batch.shape, first_counted=int(has_bos), layers=[])
         try:
-            layers = self._forward(batch, has_bos=has_bos)
+            self._body(input_ids=batch.to(self._device), use_cache=False)
+        except _LastLayerReachedError:
+            return self._current.layers
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -149,18 +166,7 @@ class _Counter:
                     "The memory does not suffice to read a single block of text; choose shorter blocks (block size), "
                     "a smaller model or a machine with more memory."
                 ) from error
-            self._halve(len(batch))
-            return sum(self.add(half, over_zero, has_bos=has_bos) for half in batch.tensor_split(2))
-        for counts, layer in zip(over_zero, layers, strict=True):
-            counts += layer
-        return batch.shape[0] * (batch.shape[1] - int(has_bos))
-
-    def _forward(self, batch: Tensor, *, has_bos: bool) -> list[Tensor]:
-        self._current = _BatchCounts(shape=batch.shape, first_counted=int(has_bos), layers=[])
-        try:
-            self._body(input_ids=batch.to(self._device), use_cache=False)
-        except _LastLayerReachedError:
-            return self._current.layers
+            return None
         raise AssertionError("the last layer's hook did not run")
 
     def _hook(self, layer: FfnLayer) -> Callable[[nn.Module, Any, Tensor], None]:

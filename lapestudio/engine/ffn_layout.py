@@ -98,6 +98,7 @@ class _Family:
 
 
 _GATED = _Family()
+# Not here: gemma3, whose text part lies inside a model for pictures; its text-only form is gemma3_text.
 _FAMILIES: dict[str, _Family] = {
     "llama": _GATED,
     "mistral": _GATED,

@@ -9,5 +9,5 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     # The CPU's allocator and some backends raise a plain RuntimeError.
     return isinstance(error, RuntimeError) and any(
-        words in str(error) for words in ("DefaultCPUAllocator", "out of memory")
+        words in str(error).lower() for words in ("defaultcpuallocator", "out of memory", "not enough memory")
     )

@@ -1,5 +1,6 @@
 """Counts of active neurons against an independent full forward pass, on every family."""
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lapestudio.core.errors import UserError
+from lapestudio.corpora.segment import Segment
 from lapestudio.engine.activation import count_activations, count_positive
 from lapestudio.engine.ffn_layout import activation_of, layout_for
-from lapestudio.engine.tokens import TokenBlocks
+from lapestudio.engine.loading import load_model, load_tokenizer
+from lapestudio.engine.tokens import TokenBlocks, build_blocks
 from tests.engine.block_files import write_blocks
 from tests.engine.tiny_models import FAMILIES, VOCAB_SIZE, tiny_model
 
@@ -162,6 +165,23 @@ def test_out_of_memory_halves_the_batch_and_counts_the_same(tmp_path: Path) -> N
     assert notices[0].startswith("Memory ran out: from now on 4 blocks")
 
 
+def test_a_failed_batch_is_let_go_before_its_halves_are_read(tmp_path: Path) -> None:
+    model = tiny_model("llama")
+    failed: list[weakref.ref[Tensor]] = []
+    held: list[bool] = []
+
+    def fail_at_once(_module: torch.nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        held.extend(reference() is not None for reference in failed)
+        if inputs[0].shape[0] >= 3:
+            failed.append(weakref.ref(inputs[0]))
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    model.get_submodule("model.layers.2.mlp.gate_proj").register_forward_pre_hook(fail_at_once)
+    run(model, make_blocks(tmp_path, has_bos=True), batch_size=8)
+    assert len(failed) >= 2
+    assert not any(held)
+
+
 def test_no_memory_for_one_block_says_what_to_do(tmp_path: Path) -> None:
     model = tiny_model("llama")
     failing(model, 1)
@@ -194,12 +214,29 @@ def test_packed_sum_holds_when_every_neuron_is_active() -> None:
     assert count_positive(torch.ones(4, 512, 8)).tolist() == [2048] * 8
 
 
-@pytest.mark.realmodel
-def test_real_model_counts_equal_a_full_forward_pass(smollm2_gguf: Path, tmp_path: Path) -> None:
-    from lapestudio.engine.loading import load_model
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100, None])
+def test_counts_do_not_depend_on_the_batch_size(batch_size: int | None, tmp_path: Path) -> None:
+    model = tiny_model("gemma3_text", dtype=torch.float64)
+    blocks = make_blocks(tmp_path, has_bos=True)
+    counts, _tokens = run(model, blocks, batch_size=batch_size)
+    for language in LANGUAGES:
+        np.testing.assert_array_equal(counts[language], naive_counts(model, blocks[language], has_bos=True).numpy())
 
-    model = load_model(str(smollm2_gguf), dtype="float32", device="cpu")
-    ids = torch.randint(100, 40_000, (64,), generator=torch.Generator().manual_seed(1))
-    blocks = write_blocks(tmp_path / "b", [ids], block_size=64)
-    counts, _tokens = run(model, {"en": blocks})
-    np.testing.assert_array_equal(counts["en"], naive_counts(model, blocks, has_bos=False).numpy())
+
+@pytest.mark.realmodel
+@pytest.mark.parametrize("name", ["smollm2", "gemma"])
+def test_real_model_counts_equal_a_full_forward_pass(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Some hundred tokens of text, as the model's own tokenizer gives them."""
+    source = str(request.getfixturevalue(f"{name}_gguf"))
+    lines = ["Il-kelb qabeż fuq ħajt għoli waqt ix-xita.", "ძაღლი გადახტა მაღალ კედელზე.", "The dog jumped high. </s>"]
+    segments = [Segment(text=line, document="d", location=str(row)) for row, line in enumerate(lines * 5)]
+    blocks = build_blocks(
+        segments, load_tokenizer(source), block_size=64, out=tmp_path / "blocks", separate_documents=False
+    )
+    assert blocks is not None
+    assert blocks.num_text_tokens > 200
+    assert blocks.has_bos == (name == "gemma")
+    model = load_model(source, dtype="float32", device="cpu")
+    counts, tokens = run(model, {"xx": blocks}, batch_size=1)
+    assert tokens["xx"] == blocks.num_text_tokens
+    np.testing.assert_array_equal(counts["xx"], naive_counts(model, blocks, has_bos=blocks.has_bos).numpy())

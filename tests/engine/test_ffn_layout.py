@@ -86,9 +86,10 @@ def test_mlp_biases_of_a_llama_are_found() -> None:
     assert {part.role for part in layer.slices} == {"gate", "up", "down", "gate_bias", "up_bias"}
 
 
-def test_unknown_type_is_refused_by_name() -> None:
-    with pytest.raises(UnsupportedArchitectureError, match=r"'mamba'.*llama.*qwen3"):
-        check_supported("mamba")
+@pytest.mark.parametrize("model_type", ["mamba", "mixtral", "qwen2_moe", "gemma3", "gemma3n", "t5", "phi3_v", ""])
+def test_unknown_type_is_refused_by_name(model_type: str) -> None:
+    with pytest.raises(UnsupportedArchitectureError, match=rf"'{model_type}'.*llama.*qwen3"):
+        check_supported(model_type)
 
 
 def test_experts_are_refused() -> None:
