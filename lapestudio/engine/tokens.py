@@ -4,8 +4,9 @@ In: text segments and a tokenizer. Out: an Arrow file of token blocks, read thro
 readers of `corpora` and every stage that runs the model.
 
 Ids are kept end to end: text is tokenised once and never made from ids again, no token is lost between blocks, and
-nothing is padded. Every block begins with the begin-of-sequence token where the tokenizer adds one by itself (models
-such as Gemma compute nonsense without it); it is not text, so it is never counted, and the last block may be short.
+nothing is padded. Text that looks like a control token ("<|endoftext|>" in a web page) stays text. Every block begins
+with the begin-of-sequence token where the tokenizer adds one by itself (models such as Gemma compute nonsense without
+it); it is not text, so it is never counted, and the last block may be short.
 """
 
 import hashlib
@@ -206,6 +207,7 @@ def _text_ids(segments: Iterable[Segment], tokenizer: PreTrainedTokenizerBase, e
         encoded = tokenizer(
             [text for text, _begins in batch],
             add_special_tokens=False,
+            split_special_tokens=True,
             return_attention_mask=False,
             verbose=False,
         ).input_ids

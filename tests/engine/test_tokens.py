@@ -119,6 +119,13 @@ def test_begin_of_sequence_can_be_left_out_as_in_the_public_code(tmp_path: Path)
     assert blocks[0].tolist() == WITH_BOS.encode("abc", add_special_tokens=False)
 
 
+def test_text_that_looks_like_a_control_token_stays_text(tmp_path: Path) -> None:
+    line = f"<p>{WITH_BOS.bos_token} and {WITH_BOS.eos_token}</p>"
+    blocks = build(tmp_path, segments([line]), block_size=512)
+    assert not {BOS, EOS} & set(ids_of(blocks))
+    assert WITH_BOS.decode(ids_of(blocks)) == line
+
+
 def test_no_text_gives_no_blocks(tmp_path: Path) -> None:
     blocks = build(tmp_path, [])
     assert len(blocks) == 0
