@@ -13,13 +13,21 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from huggingface_hub import HfApi, snapshot_download
-from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+    StrictDataclassError,
+)
 from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoConfig,
@@ -34,12 +42,27 @@ from lapestudio.core.errors import UserError
 from lapestudio.core.model_report import ModelReport
 from lapestudio.core.specs import DtypeName
 from lapestudio.engine.devices import best_device, device_reports, resolve_dtype
-from lapestudio.engine.ffn_layout import FfnLayout, check_supported, layout_for
+from lapestudio.engine.ffn_layout import (
+    SUPPORTED_MODEL_TYPES,
+    FfnLayout,
+    UnsupportedArchitectureError,
+    check_supported,
+    layout_for,
+)
 from lapestudio.engine.memory import identification_estimate, training_estimate
+from lapestudio.engine.out_of_memory import is_out_of_memory
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _DESCRIPTION_FILES = ("*.json", "*.model", "*.jinja", "merges.txt", "vocab.txt", "LICENSE*", "NOTICE*", "README.md")
-_WEIGHT_FILES = "*.safetensors"
+# What transformers loads; a repository may hold the same weights once more in another layout ("consolidated").
+_WEIGHT_FILE = "model.safetensors"
+_WEIGHT_INDEX = "model.safetensors.index.json"
+_WEIGHT_FILES = "model*.safetensors"
+# What the libraries raise over a config that says something impossible.
+_CONFIG_ERRORS = (
+    OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError, ZeroDivisionError,
+    StrictDataclassError,
+)  # fmt: skip
 _SAMPLE_BYTES = 4096
 _NUM_SAMPLES = 256
 
@@ -102,21 +125,23 @@ def _check_folder(folder: Path, *, with_weights: bool) -> None:
             f"{folder} has its weights in {other[0]}, a form that can run code when it is opened; get the model in "
             "safetensors form."
         )
-    raise UserError(f"{folder} has no weights: there is no .safetensors file beside its config.json.")
+    raise UserError(f"{folder} has no weights: there is no {_WEIGHT_FILE} beside its config.json.")
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of the model in `folder`; those of the index where there is one.
+    """Return the safetensors files of the model in `folder`, the same that transformers loads; none where none are.
 
     Raises:
         UserError: the index is damaged, or names a file that is not there.
     """
-    index = folder / "model.safetensors.index.json"
+    if (folder / _WEIGHT_FILE).is_file():
+        return [folder / _WEIGHT_FILE]
+    index = folder / _WEIGHT_INDEX
     if not index.is_file():
-        return sorted(folder.glob(_WEIGHT_FILES))
+        return []
     try:
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    except (ValueError, KeyError, AttributeError) as error:
+        names = sorted({str(name) for name in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{index} is damaged; get the model anew.") from error
     for name in names:
         if Path(name).name != name or not (folder / name).is_file():
@@ -144,6 +169,11 @@ def _hub_errors(name: str) -> Iterator[None]:
             f"There is neither a folder nor a hub model called {name}; check the spelling, or give your access token "
             "if it is private."
         ) from error
+    except HFValidationError as error:
+        raise UserError(
+            f"There is no folder {name}, and no hub model can have that name; choose a folder, a .gguf file, or a hub "
+            "id such as name/model."
+        ) from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
         raise UserError(
             f"There is no folder {name}, and the hub cannot be reached to look for a model of that name; check the "
@@ -160,7 +190,7 @@ def load_tokenizer(source: str) -> PreTrainedTokenizerBase:
     where = resolve_source(source, with_weights=False)
     try:
         tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**where.arguments, trust_remote_code=False)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:  # the tokenizers library raises plain exceptions over a damaged file
         raise UserError(
             f"The tokenizer of {source} cannot be loaded ({_first_line(error)}); check that the model is complete."
         ) from error
@@ -187,8 +217,8 @@ def load_config(where: ModelSource) -> PretrainedConfig:
     file = where.path if where.form == "gguf" else where.path / "config.json"
     try:
         config = _parsed_config(where, file.stat().st_mtime_ns)
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{where.path} cannot be read as a model: {_first_line(error)}.") from error
+    except _CONFIG_ERRORS as error:
+        raise _not_a_model(where, error) from error
     check_supported(config.model_type)
     return copy.deepcopy(config)
 
@@ -202,17 +232,33 @@ def _parsed_config(where: ModelSource, _changed_ns: int) -> PretrainedConfig:
 
 def _check_config_file(path: Path) -> None:
     """Look at config.json before transformers does, which would ask for leave to run the model's own code."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        model_type = content.get("model_type", "")
-    except (OSError, ValueError, AttributeError) as error:
-        raise UserError(f"{path} is damaged; get the model anew.") from error
+    content = _config_content(path)
+    model_type = str(content.get("model_type", ""))
+    if "auto_map" in content and model_type not in SUPPORTED_MODEL_TYPES:
+        raise UnsupportedArchitectureError(
+            f"The model in {path.parent} (type {model_type!r}) needs program code of its own, which is never run; "
+            f"choose a model of one of these types: {', '.join(SUPPORTED_MODEL_TYPES)}."
+        )
     check_supported(model_type)
     if "quantization_config" in content:
         raise UserError(
             f"The weights beside {path} are quantised, and single neurons of them cannot be trained; "
             "get the model in bfloat16 or float32."
         )
+
+
+def _config_content(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} is damaged; get the model anew.") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} is damaged; get the model anew.")
+    return content
+
+
+def _not_a_model(where: ModelSource, error: BaseException) -> UserError:
+    return UserError(f"{where.path} cannot be read as a model: {_first_line(error)}.")
 
 
 def load_model(source: str, *, dtype: DtypeName = "auto", device: str = "auto") -> PreTrainedModel:
@@ -239,11 +285,15 @@ def load_model(source: str, *, dtype: DtypeName = "auto", device: str = "auto") 
             dtype=resolve_dtype(dtype, target),
             trust_remote_code=False,
             use_safetensors=True,
+            # Tensors of another shape are refused below, by name.
+            ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+    except (*_CONFIG_ERRORS, SafetensorError) as error:
+        if is_out_of_memory(error):
+            raise
         raise UserError(f"The weights of {source} cannot be loaded: {_first_line(error)}.") from error
-    missing = sorted(found["missing_keys"]) + sorted(str(key) for key in found["mismatched_keys"])
+    missing = sorted([*found["missing_keys"], *(key[0] for key in found["mismatched_keys"])])
     if missing:
         raise UserError(f"The weights of {source} are incomplete: {missing[0]} is missing or has another shape.")
     quantizer = getattr(model, "hf_quantizer", None)
@@ -273,11 +323,19 @@ def inspect_model(source: str) -> ModelReport:
     where = resolve_source(source, with_weights=not _is_hub_id(source))
     common = {"source": source, "form": where.form, "devices": device_reports()}
     try:
-        model = empty_model(load_config(where))
+        model = _described_model(where)
         layout = layout_for(model)
     except UserError as error:
         return ModelReport(**common, supported=False, reason=str(error), **_names(where))
     return ModelReport(**common, supported=True, **_facts(where, source, model, layout))
+
+
+def _described_model(where: ModelSource) -> PreTrainedModel:
+    config = load_config(where)
+    try:
+        return empty_model(config)
+    except _CONFIG_ERRORS as error:
+        raise _not_a_model(where, error) from error
 
 
 def _facts(where: ModelSource, source: str, model: PreTrainedModel, layout: FfnLayout) -> dict[str, Any]:
@@ -304,8 +362,8 @@ def _facts(where: ModelSource, source: str, model: PreTrainedModel, layout: FfnL
         "size_bytes": size_bytes,
         # The tokenizer of a GGUF file takes ten seconds and more to read.
         "adds_bos": adds_bos(load_tokenizer(source)) if where.form != "gguf" else None,
-        "identification": identification_estimate(**shape, device=target),
-        "training": training_estimate(**shape, device=target),
+        "identification": identification_estimate(**shape, device=target, is_packed=where.form == "gguf"),
+        "training": training_estimate(**shape, device=target, is_packed=where.form == "gguf"),
     }
 
 
@@ -318,8 +376,8 @@ def _names(where: ModelSource) -> dict[str, str]:
     if where.form == "gguf":
         return {"model_type": "", "architecture": ""}
     try:
-        content = json.loads((where.path / "config.json").read_text(encoding="utf-8"))
-    except ValueError:
+        content = _config_content(where.path / "config.json")
+    except UserError:
         return {"model_type": "", "architecture": ""}
     architectures = content.get("architectures") or [""]
     return {"model_type": str(content.get("model_type", "")), "architecture": str(architectures[0])}
@@ -333,7 +391,7 @@ def _stored(where: ModelSource, source: str) -> tuple[int, str]:
     if not files:
         with _hub_errors(source):
             siblings = HfApi().model_info(source, files_metadata=True).siblings or []
-        return sum(file.size or 0 for file in siblings if file.rfilename.endswith(".safetensors")), ""
+        return sum(file.size or 0 for file in siblings if fnmatch(file.rfilename, _WEIGHT_FILES)), ""
     with _opened(files[0]) as header:
         dtypes = [header.get_slice(name).get_dtype() for name in header.keys()]  # noqa: SIM118 - not a mapping
     names = {"F32": "float32", "BF16": "bfloat16", "F16": "float16", "F64": "float64"}
@@ -379,5 +437,11 @@ def _sample(path: Path, digest: Any) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    """Return what an exception says, in one line."""
+    if isinstance(error, KeyError):
+        return f"{error} is not known or missing"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    # A heading says nothing without what follows.
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1]).rstrip(".")

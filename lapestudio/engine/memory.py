@@ -30,22 +30,23 @@ def identification_estimate(
     num_layers: int,
     intermediate_size: int,
     hidden_size: int,
-    vocab_size: int,  # noqa: ARG001 - the head is never computed
+    vocab_size: int,
     num_parameters: int,
     num_ffn_parameters: int,  # noqa: ARG001 - the same arguments as for training
     device: torch.device,
+    is_packed: bool,
 ) -> MemoryEstimate:
-    """Estimate counting activations of twelve languages, 2,048 tokens at a time."""
+    """Estimate counting activations of twelve languages, 2,048 tokens at a time; `is_packed`: from a GGUF file."""
     width = resolve_dtype("auto", device).itemsize
     neurons = num_layers * intermediate_size
     return _estimate(
         {
-            "weights": num_parameters * width,
             "activations": _IDENTIFICATION_TOKENS * (8 * hidden_size + 3 * intermediate_size) * width,
             "counts": neurons * _COUNT_BYTES * (_IDENTIFICATION_LANGUAGES + 2),
-            "program and libraries": _LIBRARIES_BYTES,
         },
         device,
+        weights_bytes=num_parameters * width,
+        unpacking_bytes=num_parameters * width + vocab_size * hidden_size * 4 if is_packed else 0,
     )
 
 
@@ -58,24 +59,35 @@ def training_estimate(
     num_parameters: int,
     num_ffn_parameters: int,
     device: torch.device,
+    is_packed: bool,
 ) -> MemoryEstimate:
-    """Estimate training one percent of the FFN weights, 1,024 tokens at a time."""
+    """Estimate training one percent of the FFN weights, 1,024 tokens at a time; `is_packed`: from a GGUF file."""
     width = resolve_dtype("auto", device).itemsize
     kept = _KEPT_HIDDEN * hidden_size + _KEPT_INTERMEDIATE * intermediate_size
     return _estimate(
         {
-            "weights": num_parameters * width,
             "trained weights, gradients and optimiser": int(num_ffn_parameters * _TRAINED_SHARE_OF_FFN)
             * _BYTES_A_TRAINED_WEIGHT,
             "activations": _TRAINING_TOKENS * num_layers * kept * width,
             "vocabulary head": 3 * _HEAD_CHUNK_TOKENS * vocab_size * 4,
-            "program and libraries": _LIBRARIES_BYTES,
         },
         device,
+        weights_bytes=num_parameters * width,
+        unpacking_bytes=num_parameters * width + vocab_size * hidden_size * 4 if is_packed else 0,
     )
 
 
-def _estimate(parts: dict[str, int], device: torch.device) -> MemoryEstimate:
+def _estimate(
+    stage: dict[str, int], device: torch.device, *, weights_bytes: int, unpacking_bytes: int
+) -> MemoryEstimate:
+    """Return weights, libraries and what the stage takes.
+
+    A packed file's weights are unpacked beside the model's own, in the computer's memory: they are given back before
+    the stage begins, so only what exceeds the stage's memory is added.
+    """
+    parts = {"weights": weights_bytes, **stage, "program and libraries": _LIBRARIES_BYTES}
+    if device.type == "cpu" and unpacking_bytes > sum(stage.values()):
+        parts["unpacking the file"] = unpacking_bytes - sum(stage.values())
     total = sum(parts.values())
     free = next(report.free_bytes for report in device_reports() if torch.device(report.name) == device)
     return MemoryEstimate(parts=parts, total_bytes=total, device=str(device), fits=total <= free * _USABLE_SHARE)

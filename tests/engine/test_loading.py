@@ -15,7 +15,14 @@ from lapestudio.core.errors import UserError
 from lapestudio.engine import loading
 from lapestudio.engine.devices import best_device, device_reports, resolve_dtype
 from lapestudio.engine.ffn_layout import UnsupportedArchitectureError
-from lapestudio.engine.loading import inspect_model, load_model, load_tokenizer, model_fingerprint, resolve_source
+from lapestudio.engine.loading import (
+    inspect_model,
+    load_model,
+    load_tokenizer,
+    model_fingerprint,
+    resolve_source,
+    weight_files,
+)
 from tests.engine.tiny_models import FAMILIES, INTERMEDIATE_SIZE, NUM_LAYERS, VOCAB_SIZE, tiny_model
 from tests.tiny_model_folder import write_model_folder
 
@@ -86,20 +93,32 @@ def break_config(folder: Path) -> None:
     (folder / "config.json").write_text("{", encoding="utf-8")
 
 
-def change_config(**changes: object) -> Callable[[Path], None]:
+def change_config(*dropped: str, **changes: object) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         path = folder / "config.json"
-        path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changes}), encoding="utf-8")
+        content = {**json.loads(path.read_text(encoding="utf-8")), **changes}
+        path.write_text(json.dumps({key: content[key] for key in content if key not in dropped}), encoding="utf-8")
 
     return change
 
 
+def list_for_config(folder: Path) -> None:
+    (folder / "config.json").write_text("[]", encoding="utf-8")
+
+
+def list_for_index(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text("[]", encoding="utf-8")
+
+
 def lose_a_shard(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
     index = {"metadata": {}, "weight_map": {"lm_head.weight": "model-00002-of-00002.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
 def point_outside(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
     index = {"metadata": {}, "weight_map": {"lm_head.weight": "../secret.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
 
@@ -108,11 +127,19 @@ def point_outside(folder: Path) -> None:
     ("damage", "sentence"),
     [
         (break_weights, "cannot be loaded"),
-        (drop_weights, r"has no weights: there is no \.safetensors"),
+        (drop_weights, r"has no weights: there is no model\.safetensors beside"),
         (pickle_weights, r"pytorch_model\.bin, a form that can run code"),
         (drop_config, r"it has no config\.json"),
         (break_config, r"config\.json is damaged"),
         (change_config(model_type="mamba"), "'mamba' are not supported"),
+        (list_for_config, r"config\.json is damaged"),
+        (list_for_index, r"index\.json is damaged"),
+        (change_config(num_hidden_layers="x"), "cannot be read as a model: .*num_hidden_layers.*expected int"),
+        (change_config(num_attention_heads=7), "cannot be read as a model: .*not a multiple"),
+        (change_config(hidden_act="nope"), "'nope' is not known"),
+        (change_config(dtype="float7"), "float7"),
+        (change_config(vocab_size=55), r"incomplete: lm_head\.weight is missing or has another shape"),
+        (change_config("model_type", auto_map={"AutoModelForCausalLM": "e.M"}), "code of its own, which is never"),
         (change_config(num_hidden_layers=4), r"incomplete: model\.layers\.3"),
         (change_config(quantization_config={"quant_method": "gptq"}), "are quantised"),
         (lose_a_shard, "its index names model-00002-of-00002"),
@@ -124,6 +151,55 @@ def test_faults_are_named(folder: Path, damage: Callable[[Path], None], sentence
     with pytest.raises(UserError, match=sentence) as caught:
         load_model(str(folder))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "damage", [list_for_config, change_config(hidden_act="nope"), change_config(num_hidden_layers="x")]
+)
+def test_report_of_a_damaged_model_says_so(folder: Path, damage: Callable[[Path], None]) -> None:
+    damage(folder)
+    report = inspect_model(str(folder))
+    assert not report.supported
+    assert report.reason
+
+
+def test_files_beside_the_weights_are_not_taken_for_weights(folder: Path) -> None:
+    expected, size = model_fingerprint(str(folder)), inspect_model(str(folder)).size_bytes
+    (folder / "consolidated.safetensors").write_bytes(b"the same weights in another layout")
+    (folder / "adapter_model.safetensors").write_bytes(b"not of this model alone")
+    lost = {"weight_map": {"x": "model-00001-of-00001.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(lost), encoding="utf-8")
+    # transformers loads model.safetensors where there is one, whatever an index says.
+    assert weight_files(folder) == [folder / "model.safetensors"]
+    assert model_fingerprint(str(folder)) == expected
+    assert inspect_model(str(folder)).size_bytes == size
+    load_model(str(folder))
+
+
+def test_shards_are_loaded_and_fingerprinted_as_their_index_says(folder: Path, tmp_path: Path) -> None:
+    model = load_model(str(folder), device="cpu")
+    model.save_pretrained(tmp_path / "shards", max_shard_size="20KB")
+    files = weight_files(tmp_path / "shards")
+    assert len(files) > 1
+    (tmp_path / "shards" / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    (tmp_path / "shards" / "tokenizer_config.json").write_bytes((folder / "tokenizer_config.json").read_bytes())
+    assert inspect_model(str(tmp_path / "shards")).size_bytes == sum(file.stat().st_size for file in files)
+    ids = torch.tensor([[5, 6, 7]])
+    assert torch.equal(load_model(str(tmp_path / "shards"), device="cpu")(ids).logits, model(ids).logits)
+    before = model_fingerprint(str(tmp_path / "shards"))
+    content = bytearray(files[-1].read_bytes())
+    content[-1] ^= 1
+    files[-1].write_bytes(content)
+    assert model_fingerprint(str(tmp_path / "shards")) != before
+
+
+def test_lack_of_memory_is_not_blamed_on_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(loading.AutoModelForCausalLM, "from_pretrained", fail)
+    with pytest.raises(RuntimeError, match="DefaultCPUAllocator"):
+        load_model(str(folder))
 
 
 def test_report_says_why_a_model_is_not_supported(folder: Path) -> None:
@@ -185,6 +261,14 @@ def test_what_the_hub_says_becomes_one_sentence(
         load_model("name/model")
 
 
+@pytest.mark.parametrize("name", ["модель", "модель/ñandú", "a--b/c", "-x/y", "name.git", "x" * 120 + "/y"])
+def test_names_that_the_hub_cannot_have(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for read in (load_model, inspect_model, load_tokenizer, model_fingerprint):
+        with pytest.raises(UserError, match="no hub model can have that name"):
+            read(name)
+
+
 def test_hub_model_is_read_from_the_downloaded_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
@@ -198,7 +282,7 @@ def test_hub_model_is_read_from_the_downloaded_folder(folder: Path, monkeypatch:
     assert (report.form, report.supported) == ("hub", True)
     assert not any("safetensors" in pattern for pattern in asked[0])
     assert load_model("name/model").num_parameters() == report.num_parameters
-    assert "*.safetensors" in asked[-1]
+    assert "model*.safetensors" in asked[-1]
     assert not any(pattern.endswith((".py", ".bin")) for patterns in asked for pattern in patterns)
 
 
@@ -215,6 +299,13 @@ def test_tokenizer_of_a_folder(folder: Path) -> None:
 def test_missing_tokenizer_is_named(folder: Path) -> None:
     for path in folder.glob("tokenizer*"):
         path.unlink()
+    with pytest.raises(UserError, match="tokenizer of"):
+        load_tokenizer(str(folder))
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"model": {"type": "Nope"}}'])
+def test_damaged_tokenizer_is_named(folder: Path, content: str) -> None:
+    (folder / "tokenizer.json").write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match="tokenizer of"):
         load_tokenizer(str(folder))
 

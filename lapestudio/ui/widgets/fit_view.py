@@ -65,4 +65,5 @@ class FitView(QWidget):
             "program and libraries": self.tr("program and libraries"),
             "trained weights, gradients and optimiser": self.tr("trained weights with gradients and optimiser"),
             "vocabulary head": self.tr("vocabulary head"),
+            "unpacking the file": self.tr("unpacking the file"),
         }.get(name, name)
