@@ -27,7 +27,7 @@ def write_model_folder(folder: Path, *, seed: int = 0, intermediate_size: int = 
         num_hidden_layers=NUM_LAYERS,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=256,
+        max_position_embeddings=1024,
         bos_token_id=0,
         eos_token_id=1,
         tie_word_embeddings=False,

@@ -33,6 +33,19 @@ def supported_model(source: str) -> ModelReport:
     return report.model_copy(update={"fingerprint": model_fingerprint(source)})
 
 
+def check_block_size(report: ModelReport, block_size: int) -> None:
+    """Refuse blocks longer than the model reads at a time: it stops with an error there, or computes nonsense.
+
+    Raises:
+        UserError: names the longest block.
+    """
+    if 0 < report.max_positions < block_size:
+        raise UserError(
+            f"{model_name(report)} reads at most {report.max_positions} tokens at a time; choose a block size of "
+            f"{report.max_positions} or less instead of {block_size}."
+        )
+
+
 def model_name(report: ModelReport) -> str:
     """Return a name for people: of a folder or file its last part, else the hub id."""
     return report.source if report.form == "hub" else Path(report.source).name

@@ -27,7 +27,14 @@ from lapestudio.engine.export import export_merged
 from lapestudio.engine.fast_linear import speed_up
 from lapestudio.engine.ffn_layout import layout_for
 from lapestudio.engine.frozen_head import LanguageModelLoss
-from lapestudio.engine.job_inputs import model_name, neurons_to_train, supported_model, trained_rows, training_spec
+from lapestudio.engine.job_inputs import (
+    check_block_size,
+    model_name,
+    neurons_to_train,
+    supported_model,
+    trained_rows,
+    training_spec,
+)
 from lapestudio.engine.job_summaries import (
     CONTROL_LOSS,
     TARGET_LOSS,
@@ -100,6 +107,7 @@ def identify(run: RunFolder, spec: IdentifySpec, job: JobContext) -> Summary:
     """Text of several languages to counts, and counts to each language's neurons."""
     settings = spec.settings
     report = supported_model(spec.model)
+    check_block_size(report, settings.block_size)
     maker = BlockMaker(run, job, load_tokenizer(spec.model), block_size=settings.block_size, add_bos=settings.add_bos)
     blocks = maker.corpora(spec.corpora, settings.max_tokens)
     job.stage("load", "Loading the model")
@@ -145,6 +153,7 @@ def train(run: RunFolder, spec: TrainSpec, job: JobContext) -> Summary:
     settings = spec.settings
     report = supported_model(spec.model)
     neurons = neurons_to_train(spec, report, job)
+    check_block_size(report, settings.block_size)
     save_neuron_set(neurons, run.neurons_file)
     maker = BlockMaker(run, job, load_tokenizer(spec.model), block_size=settings.block_size)
     training, validation = maker.training(spec)
@@ -196,6 +205,7 @@ def evaluate(run: RunFolder, spec: EvaluateSpec, job: JobContext) -> Summary:
     """Text to its perplexity, under a model as it is or with a training's rows in it."""
     report = supported_model(spec.model)
     rows = None if spec.trained is None else trained_rows(spec.trained, spec.checkpoint, report)
+    check_block_size(report, spec.block_size)
     maker = BlockMaker(run, job, load_tokenizer(spec.model), block_size=spec.block_size)
     blocks = maker.corpora(spec.corpora, spec.max_tokens)
     job.stage("load", "Loading the model")

@@ -1,6 +1,7 @@
 """The line in one process, on a tiny model: what a job leaves behind, refuses, and keeps when it is stopped."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -293,3 +294,19 @@ def test_a_text_without_a_predictable_token_is_named(job, folder, tmp_path):
 def test_a_device_that_is_not_here_is_refused(job, train_spec):
     with pytest.raises(UserError, match="cuda:77"):
         started_event(RunFolder(job.folder), changed(train_spec, device="cuda:77"), {})
+
+
+def test_blocks_longer_than_the_model_reads_are_refused_before_any_work(job, folder, train_spec, tmp_path):
+    model = tmp_path / "short model"
+    shutil.copytree(folder / "model", model)
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    (model / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 16}), encoding="utf-8")
+    text = corpora(folder, "mt", "cy")
+    for spec in (
+        IdentifySpec(model=str(model), corpora=text, settings=IdentifySettings(block_size=17)),
+        EvaluateSpec(model=str(model), corpora=text, block_size=17),
+        train_spec.model_copy(update={"model": str(model), "insist": True}),
+    ):
+        with pytest.raises(UserError, match="short model reads at most 16 tokens at a time"):
+            job.run(spec)
+    assert not list(job.folder.rglob("*.arrow"))
