@@ -26,7 +26,14 @@ from lapestudio.engine.loading import (
     resolve_source,
     weight_files,
 )
-from lapestudio.engine.merging import merge_files, merged_size, patch_parameters, stored_tensors
+from lapestudio.engine.merging import (
+    check_range,
+    is_finite,
+    merge_files,
+    merged_size,
+    patch_parameters,
+    stored_tensors,
+)
 from lapestudio.engine.trained_rows import TrainedRows
 
 EXPORT_DTYPES: dict[ExportDtypeName, torch.dtype | None] = {
@@ -108,9 +115,11 @@ def export_merged(
         should_stop: asked now and then.
 
     Raises:
-        UserError: see `check_target`; or too little space, a full or failing disk, a base that the rows do not fit.
+        UserError: see `check_target`; or rows of a training that diverged, too little space, a full or failing disk,
+            a base that the rows do not fit, weights too large for `dtype`.
     """
     check_target(out, base)
+    _check_finite(rows)
     where = resolve_source(base)
     partial = out.parent / f".{out.name}.lapestudio-partial"
     shutil.rmtree(partial, ignore_errors=True)
@@ -175,15 +184,25 @@ def _write_from_gguf(base: str, rows: TrainedRows, out: Path, dtype: torch.dtype
     model = load_model(base, dtype="float32", device="cpu")
     _check_space(out, model.num_parameters() * (dtype or torch.float32).itemsize)
     patch_parameters({name: parameter.data for name, parameter in model.named_parameters()}, rows)
-    _save_model(in_dtype(model, dtype or torch.float32), out)
+    _save_model(_in_dtype(model, dtype or torch.float32), out)
     load_tokenizer(base).save_pretrained(out)
     return True
 
 
-def in_dtype(model: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:
-    """Return `model` in another number format."""
+def _in_dtype(model: PreTrainedModel, dtype: torch.dtype) -> PreTrainedModel:
     converted: PreTrainedModel = model.to(dtype=dtype)  # type: ignore[call-arg]  # the stubs lose Module.to
+    for name, parameter in converted.named_parameters():
+        check_range(name, parameter)
     return converted
+
+
+def _check_finite(rows: TrainedRows) -> None:
+    for group in rows.groups:
+        if not is_finite(group.values):
+            raise UserError(
+                f"The trained weights of {group.place.parameter} are not finite numbers: the training has diverged; "
+                "export its best checkpoint, or train again with a lower learning rate."
+            )
 
 
 def _save_model(model: PreTrainedModel, out: Path) -> None:

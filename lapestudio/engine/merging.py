@@ -128,7 +128,7 @@ def merge_files(
         should_stop: asked before each tensor.
 
     Raises:
-        UserError: damaged files, or rows of another model.
+        UserError: damaged files, rows of another model, or weights too large for the number format.
         OSError: `out` cannot be written.
     """
     groups = groups_by_tensor(files, rows, base_model_prefix)
@@ -196,13 +196,36 @@ def _written(
             left -= len(chunk)
             yield chunk
         return
-    values = read_tensor(source, tensor).to(DTYPES[new_dtype])
+    before = read_tensor(source, tensor)
+    was_finite = is_finite(before)
+    values = before.to(DTYPES[new_dtype])
     for group in groups:
         try:
             group.put_into(values)
         except ValueError as error:
             raise UserError(f"The trained rows do not fit the base model: {error}.") from error
+    if was_finite:
+        check_range(tensor.name, values)
     yield values.contiguous().view(-1).view(torch.uint8).numpy().data
+
+
+def is_finite(values: Tensor) -> bool:
+    """Say whether all values are finite numbers, without a copy of them."""
+    if not values.numel():
+        return True
+    low, high = values.aminmax()  # a NaN anywhere comes out of both
+    return bool(low.isfinite() & high.isfinite())
+
+
+def check_range(name: str, values: Tensor) -> None:
+    """Refuse weights that were finite before they were converted and are not any more.
+
+    Raises:
+        UserError: names the tensor.
+    """
+    if not is_finite(values):
+        dtype = str(values.dtype).removeprefix("torch.")
+        raise UserError(f"{name} has weights too large for {dtype}; export in bfloat16 or float32.")
 
 
 def patch_parameters(parameters: Mapping[str, Tensor], rows: TrainedRows) -> None:

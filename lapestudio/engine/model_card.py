@@ -36,15 +36,18 @@ print(tokenizer.decode(model.generate(**inputs, max_new_tokens=40)[0]))
 - Training text: {text}
 - Program: LAPE Studio {version}
 
-## Loss on held-out text, nats a token
+{losses}## Licence
+
+The licence of the base model holds for this model too; see its licence files.
+"""
+
+
+_LOSSES = """## Loss on held-out text, nats a token
 
 | language | base | adapted | change |
 |---|---|---|---|
-{losses}
+{rows}
 
-## Licence
-
-The licence of the base model holds for this model too; see its licence files.
 """
 
 
@@ -71,7 +74,8 @@ def model_card(
         num_steps: optimiser steps of the written checkpoint.
         text_files: names of the training files.
         loss_before: by language, nats a token, of the base model.
-        loss_after: by language, nats a token, of the written checkpoint; empty where it was not measured at its step.
+        loss_after: by language, nats a token, of the written checkpoint; where it was not measured at its step it is
+            empty, and the card has no table of losses.
     """
     found = find_language(language)
     metadata = {"language": found.code, "base_model": base, "library_name": "transformers", "tags": ["lape-studio"]}
@@ -92,5 +96,5 @@ def model_card(
         num_steps=num_steps,
         text=", ".join(text_files),
         version=__version__,
-        losses="\n".join(rows),
+        losses=_LOSSES.format(rows="\n".join(rows)) if rows else "",
     )

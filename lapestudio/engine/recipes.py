@@ -252,7 +252,11 @@ def export(run: RunFolder, spec: ExportSpec, job: JobContext) -> Summary:
     rows_file = run.path / ROWS_FILE
     rows.save(rows_file)
     logits = trained_logits(training.model, rows, ids, spec.dtype)
-    verdict = verify_export(spec.out, training.model, rows_file, ids=ids, logits=logits, dtype=spec.dtype)
+    verdict = verify_export(
+        spec.out, training.model, rows_file, ids=ids, logits=logits, dtype=spec.dtype, should_stop=job.should_stop
+    )
+    if verdict is None:
+        raise StoppedEarlyError(f"Stopped before the model in {spec.out} was verified; it is complete but unchecked.")
     summary = export_summary(spec, files, verdict)
     write_text_atomically(run.results_file, json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
     if not verdict.verified:

@@ -9,11 +9,14 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -21,20 +24,22 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from lapestudio.core.errors import UserError
 from lapestudio.core.specs import ExportDtypeName
-from lapestudio.engine.export import EXPORT_DTYPES, in_dtype
+from lapestudio.engine.export import EXPORT_DTYPES
+from lapestudio.engine.ffn_layout import layout_for
 from lapestudio.engine.loading import empty_model, load_config, load_model, resolve_source, weight_files
 from lapestudio.engine.merging import (
     DTYPES,
     StoredTensor,
     groups_by_tensor,
-    patch_parameters,
     read_tensor,
     stored_tensors,
 )
+from lapestudio.engine.split_ffn import split_model
 from lapestudio.engine.trained_rows import RowGroup, TrainedRows
 
-# Two correct float32 runs of the same weights differ by rounding only.
+# Two correct float32 runs of the same weights, one split and one dense, differ by rounding only.
 _TOLERANCE = 1e-4
+_LOOK_EVERY_S = 0.2
 _SAMPLE_BLOCKS = 2
 _SAMPLE_TOKENS = 96
 _SAMPLE_SEED = 7
@@ -83,6 +88,10 @@ def sample_ids(vocab_size: int) -> Tensor:
 def trained_logits(base: str, rows: TrainedRows, ids: Tensor, dtype: ExportDtypeName) -> Tensor:
     """Return the logits of the trained model, its weights rounded to the number format of the export.
 
+    The model is split as while training, so that nothing is shared with the way in which the export puts the rows
+    into the full matrices. Only weights are rounded: converting the whole model would also round constants that it
+    computes when it is loaded (rotary frequencies, Gemma's embedding scale), which no export holds.
+
     Args:
         base: the base model.
         rows: trained in it.
@@ -93,18 +102,33 @@ def trained_logits(base: str, rows: TrainedRows, ids: Tensor, dtype: ExportDtype
         (batch_size, seq_len, vocab_size) float32, on the CPU.
     """
     model = load_model(base, dtype="float32", device="cpu")
-    parameters = {name: parameter.data for name, parameter in model.named_parameters()}
-    patch_parameters(parameters, rows)
     target = EXPORT_DTYPES[dtype]
     if target is not None:
-        return logits_of(in_dtype(in_dtype(model, target), torch.float32), ids)
-    if resolve_source(base).form == "gguf":
-        return logits_of(model, ids)  # its weights are written in float32, as they are
-    stored = _BaseTensors(base, rows)
-    for group in rows.groups:
-        values = parameters[group.place.parameter]
-        values.copy_(values.to(stored.dtype_of(group.place.parameter)))
+        for parameter in model.parameters():
+            parameter.data = _rounded(parameter.data, target)
+        rows = _rounded_rows(rows, [target] * len(rows.groups))
+    elif resolve_source(base).form != "gguf":  # the weights of a GGUF file are written in float32, as they are
+        stored = _BaseTensors(base, rows)
+        rows = _rounded_rows(rows, [stored.dtype_of(group.place.parameter) for group in rows.groups])
+    layout = layout_for(model)
+    split_model(model, layout, _neurons(rows, len(layout.layers))).load_rows(rows)
     return logits_of(model, ids)
+
+
+def _rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
+    return values.to(dtype).to(values.dtype)
+
+
+def _rounded_rows(rows: TrainedRows, dtypes: Sequence[torch.dtype]) -> TrainedRows:
+    """Return the rows with each group's values rounded to its number format."""
+    groups = zip(rows.groups, dtypes, strict=True)
+    return replace(rows, groups=tuple(replace(group, values=_rounded(group.values, dtype)) for group, dtype in groups))
+
+
+def _neurons(rows: TrainedRows, num_layers: int) -> list[NDArray[np.int64]]:
+    """Return the trained neurons by layer."""
+    by_layer: dict[int, NDArray[np.int64]] = {group.place.layer: group.neurons.numpy() for group in rows.groups}
+    return [by_layer.get(layer, np.empty(0, dtype=np.int64)) for layer in range(num_layers)]
 
 
 @torch.inference_mode()
@@ -115,9 +139,16 @@ def logits_of(model: PreTrainedModel, ids: Tensor) -> Tensor:
 
 
 def verify_export(
-    out: Path, base: str, rows_file: Path, *, ids: Tensor, logits: Tensor, dtype: ExportDtypeName
-) -> Verification:
-    """Let a fresh process compare an export with the base model and the trained one.
+    out: Path,
+    base: str,
+    rows_file: Path,
+    *,
+    ids: Tensor,
+    logits: Tensor,
+    dtype: ExportDtypeName,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Verification | None:
+    """Let a fresh process compare an export with the base model and the trained one; None when it was stopped.
 
     Args:
         out: the written folder.
@@ -126,22 +157,32 @@ def verify_export(
         ids: (batch_size, seq_len) int64.
         logits: what the trained model gives for them, see `trained_logits`.
         dtype: as asked for the export.
+        should_stop: asked several times a second.
     """
     with tempfile.TemporaryDirectory() as name:
         reference, request = Path(name) / "reference.safetensors", Path(name) / "request.json"
         save_file({"ids": ids, "logits": logits.contiguous()}, reference)
         document = _Request(out=out, base=base, rows=rows_file, reference=reference, dtype=dtype)
         request.write_text(document.model_dump_json(), encoding="utf-8")
-        # No time limit: a large model takes as long as it takes, and whoever waits can stop the whole job.
-        process = subprocess.run(
-            [sys.executable, "-m", "lapestudio.engine.verify_export", str(request)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            check=False,
-        )
+        return _answer(request, should_stop)
+
+
+def _answer(request: Path, should_stop: Callable[[], bool]) -> Verification | None:
+    # -P: a file named like a library in the current folder must not be imported.
+    command = [sys.executable, "-P", "-m", "lapestudio.engine.verify_export", str(request)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        # No time limit: a large model takes as long as it takes.
+        while True:
+            try:
+                answer, _nothing = process.communicate(timeout=_LOOK_EVERY_S)
+                break
+            except subprocess.TimeoutExpired:
+                if should_stop():
+                    process.kill()
+                    return None
     if process.returncode:
         return Verification(verified=False, problem="the process that looks at the export failed, see the run's log")
-    return Verification.model_validate_json(process.stdout)
+    return Verification.model_validate_json(answer)
 
 
 class _BaseTensors:

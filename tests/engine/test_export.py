@@ -2,10 +2,14 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from safetensors import safe_open
@@ -55,7 +59,7 @@ def dense_state(base: Path, rows: TrainedRows) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_only_the_trained_rows_differ(family: str, dtype: torch.dtype, tmp_path: Path) -> None:
     base, out = tmp_path / "base", tmp_path / "adapted"
     tiny_model(family, dtype=dtype).save_pretrained(base)
@@ -74,6 +78,24 @@ def test_only_the_trained_rows_differ(family: str, dtype: torch.dtype, tmp_path:
     assert (out / "README.md").read_text(encoding="utf-8") == "card"
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dtype", ["keep", "bfloat16", "float16"])
+def test_the_trained_models_logits_are_those_of_a_good_export(
+    family: str, dtype: ExportDtypeName, tmp_path: Path
+) -> None:
+    """Rounding more than the weights while making the reference would condemn every converted export."""
+    base, out = tmp_path / "base", tmp_path / "adapted"
+    tiny_model(family, dtype=torch.bfloat16 if dtype == "keep" else torch.float32).save_pretrained(base)
+    rows, ids = trained(base), sample_ids(VOCAB_SIZE)
+    export_merged(str(base), rows, out, dtype=dtype, card="")
+    with torch.inference_mode():
+        found = AutoModelForCausalLM.from_pretrained(out, dtype=torch.float32)(ids).logits
+        untrained = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)(ids).logits
+    expected = trained_logits(str(base), rows, ids, dtype)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=2e-5)
+    assert (untrained - expected).abs().max() > 0.05
+
+
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     return write_model_folder(tmp_path / "base მოდელი")
@@ -84,12 +106,19 @@ def check(base: Path, rows: TrainedRows, out: Path, dtype: ExportDtypeName = "ke
     rows.save(rows_file)
     ids = sample_ids(VOCAB_SIZE)
     logits = trained_logits(str(base), rows, ids, dtype)
-    return verify_export(out, str(base), rows_file, ids=ids, logits=logits, dtype=dtype)
+    verdict = verify_export(out, str(base), rows_file, ids=ids, logits=logits, dtype=dtype)
+    assert verdict is not None
+    return verdict
 
 
 @pytest.mark.parametrize("dtype", ["keep", "bfloat16", "float16"])
-def test_fresh_process_verifies(base: Path, tmp_path: Path, dtype: ExportDtypeName) -> None:
+def test_fresh_process_verifies(
+    base: Path, tmp_path: Path, dtype: ExportDtypeName, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows, out = trained(base), tmp_path / "adapted"
+    # Must not be imported: the current folder may be a stranger's.
+    (tmp_path / "safetensors.py").write_text("raise SystemExit('imported from the current folder')", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
     export_merged(str(base), rows, out, dtype=dtype, card="")
     verdict = check(base, rows, out, dtype)
     assert verdict.verified, verdict.problem
@@ -99,6 +128,24 @@ def test_fresh_process_verifies(base: Path, tmp_path: Path, dtype: ExportDtypeNa
         assert json.loads((out / "config.json").read_text(encoding="utf-8"))["dtype"] == dtype
         assert {tensor.dtype for tensor in load_file(out / "model.safetensors").values()} == {getattr(torch, dtype)}
     assert (out / "tokenizer.json").read_bytes() == (base / "tokenizer.json").read_bytes()
+
+
+def test_stopping_ends_the_verification(base: Path, tmp_path: Path) -> None:
+    rows, out, ids = trained(base), tmp_path / "adapted", sample_ids(VOCAB_SIZE)
+    export_merged(str(base), rows, out, dtype="keep", card="")
+    rows.save(tmp_path / "rows.safetensors")
+    asked: list[psutil.Process] = []
+
+    def should_stop() -> bool:
+        asked.extend(psutil.Process().children())
+        return True
+
+    logits = trained_logits(str(base), rows, ids, "keep")
+    rows_file = tmp_path / "rows.safetensors"
+    stopped = verify_export(out, str(base), rows_file, ids=ids, logits=logits, dtype="keep", should_stop=should_stop)
+    assert stopped is None
+    assert len(asked) == 1
+    assert not asked[0].is_running()
 
 
 def flip_a_frozen_bit(weights: dict[str, torch.Tensor]) -> None:
@@ -260,14 +307,56 @@ def test_stopping_leaves_nothing(base: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [base.name]
 
 
-def test_what_a_killed_export_left_does_not_stand_in_the_way(base: Path, tmp_path: Path) -> None:
+_EXPORT_THAT_DIES = """
+import os, sys
+from pathlib import Path
+from lapestudio.engine.export import export_merged
+from lapestudio.engine.trained_rows import TrainedRows
+
+def die(done, total):
+    if done > total / 2:
+        os._exit(9)
+
+rows = TrainedRows.load(Path(sys.argv[2]))
+export_merged(sys.argv[1], rows, Path(sys.argv[3]), dtype="keep", card="", on_progress=die)
+"""
+
+
+def test_a_killed_export_looks_unfinished_and_does_not_stand_in_the_way(base: Path, tmp_path: Path) -> None:
+    rows, rows_file, out = trained(base), tmp_path / "rows.safetensors", tmp_path / "adapted"
+    rows.save(rows_file)
+    command = [sys.executable, "-c", _EXPORT_THAT_DIES, str(base), str(rows_file), str(out)]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 9
     left = tmp_path / ".adapted.lapestudio-partial"
-    left.mkdir()
-    (left / "model.safetensors").write_bytes(b"half")
-    out = tmp_path / "adapted"
-    export_merged(str(base), trained(base), out, dtype="keep", card="")
+    assert (left / "model.safetensors").is_file()
+    assert not out.exists()
+    (tmp_path / ".other.lapestudio-partial").mkdir()
+    export_merged(str(base), rows, out, dtype="keep", card="")
     assert not left.exists()
-    assert check(base, trained(base), out).verified
+    assert (tmp_path / ".other.lapestudio-partial").is_dir()
+    assert check(base, rows, out).verified
+
+
+def changed(rows: TrainedRows, value: float) -> TrainedRows:
+    """The rows with one value set."""
+    values = rows.groups[0].values.clone()
+    values[0, 0] = value
+    return replace(rows, groups=(replace(rows.groups[0], values=values), *rows.groups[1:]))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_diverged_training_is_not_exported(base: Path, tmp_path: Path, value: float) -> None:
+    with pytest.raises(UserError, match=r"gate_proj\.weight are not finite numbers"):
+        export_merged(str(base), changed(trained(base), value), tmp_path / "adapted", dtype="keep", card="")
+    assert not (tmp_path / "adapted").exists()
+
+
+def test_weights_that_the_number_format_cannot_hold_are_told(base: Path, tmp_path: Path) -> None:
+    rows = changed(trained(base), 1e6)
+    with pytest.raises(UserError, match=r"gate_proj\.weight has weights too large for float16"):
+        export_merged(str(base), rows, tmp_path / "adapted", dtype="float16", card="")
+    assert [path.name for path in tmp_path.iterdir()] == [base.name]
+    assert export_merged(str(base), rows, tmp_path / "adapted", dtype="bfloat16", card="") is not None
 
 
 def test_rows_of_another_model_are_refused(base: Path, tmp_path: Path) -> None:
