@@ -42,7 +42,7 @@ def studio(*words: object, folder: Path) -> Any:
     return json.loads(process.stdout)
 
 
-@pytest.fixture(scope="module", params=["smollm2", pytest.param("gemma", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["smollm2", "gemma"])
 def model_file(request: pytest.FixtureRequest) -> Path:
     return Path(request.getfixturevalue(f"{request.param}_gguf"))
 
