@@ -25,6 +25,7 @@ from lapestudio.engine.loading import (
     load_tokenizer,
     resolve_source,
     weight_files,
+    weight_index,
 )
 from lapestudio.engine.merging import (
     check_range,
@@ -61,7 +62,6 @@ _COPIED_FILES = (
     "NOTICE*",
     "USE_POLICY*",
 )
-_INDEX_FILE = "model.safetensors.index.json"
 _SPARE_BYTES = 64_000_000
 
 
@@ -171,12 +171,12 @@ def _write_from_folder(
         should_stop=should_stop,
     ):
         return False
-    index = where.path / _INDEX_FILE
-    if index.is_file():
+    index = weight_index(where.path)
+    if index is not None:
         content = json.loads(index.read_text(encoding="utf-8"))
         sizes = (tensor.num_bytes for path in files for tensor in stored_tensors(out / path.name))
         content["metadata"] = {**content.get("metadata", {}), "total_size": sum(sizes)}
-        (out / _INDEX_FILE).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        (out / index.name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     return True
 
 

@@ -128,6 +128,12 @@ def _check_folder(folder: Path, *, with_weights: bool) -> None:
     raise UserError(f"{folder} has no weights: there is no {_WEIGHT_FILE} beside its config.json.")
 
 
+def weight_index(folder: Path) -> Path | None:
+    """Return the file that says which weight file holds which tensor, or nothing where one file holds them all."""
+    index = folder / _WEIGHT_INDEX
+    return index if index.is_file() and not (folder / _WEIGHT_FILE).is_file() else None
+
+
 def weight_files(folder: Path) -> list[Path]:
     """Return the safetensors files of the model in `folder`, the same that transformers loads; none where none are.
 
@@ -136,8 +142,8 @@ def weight_files(folder: Path) -> list[Path]:
     """
     if (folder / _WEIGHT_FILE).is_file():
         return [folder / _WEIGHT_FILE]
-    index = folder / _WEIGHT_INDEX
-    if not index.is_file():
+    index = weight_index(folder)
+    if index is None:
         return []
     try:
         names = sorted({str(name) for name in json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()})

@@ -46,6 +46,7 @@ from lapestudio.engine.job_summaries import (
     train_summary,
 )
 from lapestudio.engine.loading import load_model, load_tokenizer
+from lapestudio.engine.merging import patch_parameters
 from lapestudio.engine.split_ffn import ROWS_FILE, split_model
 from lapestudio.engine.stages import JobContext, StoppedEarlyError
 from lapestudio.engine.texts import BlockMaker
@@ -212,8 +213,7 @@ def evaluate(run: RunFolder, spec: EvaluateSpec, job: JobContext) -> Summary:
     model = load_model(spec.model, dtype=spec.dtype, device=spec.device)
     speed_up(model)
     if rows is not None:
-        for group in rows.groups:
-            group.put_into(model.get_parameter(group.place.parameter).data)
+        patch_parameters({name: parameter.data for name, parameter in model.named_parameters()}, rows)
     loss = LanguageModelLoss(model)
     if loss.notice is not None:
         job.note(loss.notice)

@@ -253,6 +253,11 @@ def _compare_tensor(name: str, found: Tensor, expected: Tensor, groups: tuple[Ro
     """Compare everything outside the trained rows with the base, byte by byte, and the rows with what was trained."""
     if found.dtype != expected.dtype or found.shape != expected.shape:
         raise _DifferenceError(f"{name} has another shape or number format than in the base model")
+    difference = _DifferenceError(f"{name} differs from the base model in weights that were not trained")
+    if not groups:
+        if not torch.equal(_bytes(found), _bytes(expected)):
+            raise difference
+        return
     is_frozen = torch.ones(found.shape, dtype=torch.bool)
     for group in groups:
         index = group.neurons + group.place.start
@@ -260,17 +265,14 @@ def _compare_tensor(name: str, found: Tensor, expected: Tensor, groups: tuple[Ro
         if not torch.equal(rows, group.values.to(found.dtype)):
             raise _DifferenceError(f"{name} does not hold the trained rows")
         is_frozen.movedim(group.place.axis, 0)[index] = False
-    if not torch.equal(_bytes(found)[_spread(is_frozen, found)], _bytes(expected)[_spread(is_frozen, found)]):
-        raise _DifferenceError(f"{name} differs from the base model in weights that were not trained")
+    elements = is_frozen.reshape(-1)
+    if not torch.equal(_bytes(found)[elements], _bytes(expected)[elements]):
+        raise difference
 
 
 def _bytes(tensor: Tensor) -> Tensor:
+    """Return (num_elements, bytes an element) uint8."""
     return tensor.contiguous().view(-1).view(torch.uint8).view(-1, tensor.element_size())
-
-
-def _spread(mask: Tensor, tensor: Tensor) -> Tensor:
-    """Return the mask, by element, over the bytes of a tensor."""
-    return mask.reshape(-1)[: tensor.numel()]
 
 
 def _compare_logits(request: _Request) -> float:

@@ -1,4 +1,7 @@
-"""Counting activations against the usual way (whole model with hooks) and against the bare body without hooks."""
+"""Counting activations against the usual way (whole model with hooks) and against the bare body without hooks.
+
+All of them run one model on the same kernels, those that jobs use on this processor.
+"""
 
 import tempfile
 from pathlib import Path
@@ -28,15 +31,14 @@ def _benchmark(
     name: str, folder: Path, rounds: int, *, hooks_target: float | None, body_target: float | None
 ) -> Report:
     model = load_model(str(folder), dtype="float32", device="cpu")
+    speed_up(model)
     layout = layout_for(model)
     ids = torch.randint(100, 40_000, (_BATCH, BLOCK_SIZE), generator=torch.Generator().manual_seed(1))
-    fast = load_model(str(folder), dtype="float32", device="cpu")
-    speed_up(fast)
     with tempfile.TemporaryDirectory() as temporary:
         blocks = write_blocks(Path(temporary) / "blocks", list(ids), block_size=BLOCK_SIZE)
 
         def ours() -> None:
-            count_activations(fast, layout, {"x": blocks}, on_counts=lambda *_: None, batch_size=_BATCH)
+            count_activations(model, layout, {"x": blocks}, on_counts=lambda *_: None, batch_size=_BATCH)
 
         def hooks() -> None:
             counts = [torch.zeros(layout.intermediate_size, dtype=torch.int64) for _layer in layout.layers]
