@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from lapestudio.core.errors import UserError
 from lapestudio.core.language_tables import RIGHT_TO_LEFT_SCRIPTS, Entry, Language, Registry, fold, registry
 
-__all__ = ["Language", "find_language", "search_languages"]
+__all__ = ["Language", "find_language", "same_language", "search_languages"]
 
 _PRIVATE_CODE = re.compile(r"q[a-t][a-z](?![a-z0-9])|x(-[a-z0-9]{1,8})+$")
 _SCRIPT = re.compile(r"[a-z]{4}")
@@ -41,6 +42,18 @@ def find_language(code_or_name: str, *, name: str | None = None) -> Language:
             raise UserError(_unknown(text))
         language = entry.language
     return replace(language, name=name) if name else language
+
+
+@lru_cache(maxsize=4096)
+def same_language(first: str, second: str) -> bool:
+    """Say whether two codes, tags or names stand for one language; script and region make no difference.
+
+    What no table knows is compared as it is written.
+    """
+    one, other = _by_tag(first.strip()), _by_tag(second.strip())
+    if one is None or other is None or "mis" in {one.iso639_3, other.iso639_3}:
+        return first.strip().casefold() == second.strip().casefold()
+    return one.iso639_3 == other.iso639_3
 
 
 def search_languages(text: str, limit: int = 20) -> list[Language]:

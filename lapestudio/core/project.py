@@ -7,12 +7,12 @@ from pydantic import Field, ValidationError
 
 from lapestudio.core.atomic import write_text_atomically
 from lapestudio.core.errors import UserError
+from lapestudio.core.settings import Settings
 from lapestudio.core.specs import (
     CorpusSource,
     ExportDtypeName,
     IdentifySettings,
     SelectionSettings,
-    Settings,
     TrainSettings,
     first_problem,
 )

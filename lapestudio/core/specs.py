@@ -8,20 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from lapestudio.core.errors import UserError
+from lapestudio.core.settings import Settings
 
 DtypeName = Literal["auto", "float32", "bfloat16", "float16"]
 ExportDtypeName = Literal["keep", "float32", "bfloat16", "float16"]
 MIN_LANGUAGES = 2
 _MAX_NAMED_LANGUAGES = 3
-
-
-class Settings(BaseModel):
-    """Base of everything the user can set: immutable, and strict about names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class CorpusSource(Settings):

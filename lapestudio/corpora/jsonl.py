@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from lapestudio.core.errors import UserError
-from lapestudio.corpora.reader import Reader, Report
+from lapestudio.corpora.reader import Head, Reader, Reading
 from lapestudio.corpora.segment import Segment
-from lapestudio.corpora.text_lines import MAX_LINE_CHARACTERS, read_lines
+from lapestudio.corpora.source_file import SourceFile
+from lapestudio.corpora.text_lines import read_lines
 
 TEXT_KEYS = (
     "text",
@@ -25,56 +24,50 @@ TEXT_KEYS = (
 _JSON_SPACE = " \t\r\n"
 
 
-def read_jsonl(path: Path, report: Report) -> Iterator[Segment]:
+def read_jsonl(file: SourceFile, reading: Reading) -> Iterator[Segment]:
     """Stream the texts of a JSON Lines file; records with an empty text are left out.
 
     The key of the first record that has one of `TEXT_KEYS` holds for the whole file.
 
     Raises:
-        UserError: not readable, not in UTF-8, or no record with text under a known key.
+        UserError: not readable, or no record with text under a known key.
     """
     key: str | None = None
-    for number, line in read_lines(path, line_ends="lf"):
+    for number, line in read_lines(file, reading, line_ends="lf", long_lines="drop"):
         if not line.strip(_JSON_SPACE):
             continue
-        record = _parse(path, number, line, report)
+        record = _parse(file, number, line, reading)
         if record is None:
             continue
         key = key or next((name for name in TEXT_KEYS if isinstance(record.get(name), str)), None)
         text = record.get(key) if key else None
         if not isinstance(text, str):
-            report(_missing_text(path, number, key, record))
+            reading.report(_missing_text(file, number, key, record))
         elif text := _without_surrogates(text).strip():
-            location = f"line {number}"
-            yield Segment(text=text, document=f"{path}#{number}", location=location, field=key)
+            yield Segment(text, f"{file}#{number}", f"line {number}", field=key)
 
 
-def _parse(path: Path, number: int, line: str, report: Report) -> dict[str, Any] | None:
-    if len(line) >= MAX_LINE_CHARACTERS:
-        raise UserError(
-            f"{path}, line {number}: longer than {MAX_LINE_CHARACTERS:,} characters; "
-            "split the record, one document or paragraph a line."
-        )
+def _parse(file: SourceFile, number: int, line: str, reading: Reading) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
         reason = (
             f"{error.msg} at character {error.colno}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
         )
-        report(f"{path}, line {number}: not valid JSON ({reason}); correct the line or delete it.")
+        reading.report(f"{file}, line {number}: not valid JSON ({reason}); correct the line or delete it.")
         return None
     if not isinstance(record, dict):
-        report(f'{path}, line {number}: not a JSON object; each line must look like {{"text": "..."}}.')
+        reading.report(f'{file}, line {number}: not a JSON object; each line must look like {{"text": "..."}}.')
         return None
     return record
 
 
-def _missing_text(path: Path, number: int, key: str | None, record: dict[str, Any]) -> str:
+def _missing_text(file: SourceFile, number: int, key: str | None, record: dict[str, Any]) -> str:
     if key is not None:
-        return f'{path}, line {number}: no text under "{key}"; correct the record or delete the line.'
+        return f'{file}, line {number}: no text under "{key}"; correct the record or delete the line.'
     found = ", ".join(f'"{name}"' for name in list(record)[:8]) or "none"
     return (
-        f"{path}, line {number}: no field with text (fields here: {found}); "
+        f"{file}, line {number}: no field with text (fields here: {found}); "
         f'name the field with the text "{TEXT_KEYS[0]}".'
     )
 
@@ -86,8 +79,8 @@ def _without_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _looks_like_jsonl(head: str) -> bool:
-    first, newline, _rest = head.lstrip(_JSON_SPACE).partition("\n")
+def _looks_like_jsonl(head: Head) -> bool:
+    first, newline, _rest = (head.text or "").lstrip(_JSON_SPACE).partition("\n")
     if not newline and not first.rstrip().endswith("}"):
         # The first record is longer than the part that is looked at.
         return first.startswith('{"')

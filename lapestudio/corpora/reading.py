@@ -1,47 +1,133 @@
 """Files and folders to a stream of segments: finds files, chooses their readers, checks that text came out."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lapestudio.core.errors import UserError
-from lapestudio.corpora import jsonl, plain_text
-from lapestudio.corpora.reader import Reader, Report, stop_at_fault
+from lapestudio.core.text_settings import OptionsByFile, options_for
+from lapestudio.corpora.archives import ARCHIVE_SUFFIXES, expand
+from lapestudio.corpora.formats import readable_suffixes, reader_for
+from lapestudio.corpora.normalising import normalise
+from lapestudio.corpora.parallel_lines import is_line_aligned
+from lapestudio.corpora.reader import Part, Reading, Report, stop_at_fault
 from lapestudio.corpora.segment import Segment
-from lapestudio.corpora.text_lines import explaining_file_errors, read_head
+from lapestudio.corpora.source_file import SourceFile, explaining_file_errors
 
-READERS: tuple[Reader, ...] = (jsonl.READER, plain_text.READER)
-"""All formats; where several recognise a file, the first one takes it."""
-_OTHER_FORMATS = frozenset(
-    {".csv", ".tsv", ".json", ".srt", ".vtt", ".po", ".conllu", ".conll", ".textgrid", ".sfm", ".usfm", ".tex"}
-)
-"""Endings of text files that hold more than running text; what is not text must not be taught to a model."""
-_SUFFIXES = frozenset(suffix for reader in READERS for suffix in reader.suffixes)
+Normaliser = Callable[[str], str]
 
 
-def read(path: Path, *, report: Report = stop_at_fault) -> Iterator[Segment]:
-    """Stream the text of a file, or of all files in a folder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileNotes:
+    """What became known of a file while it was read."""
+
+    path: Path
+    format_name: str
+    encoding: str | None
+    """Found out or given; nothing where the format says so by itself."""
+    num_segments: int
+    skipped: Counter[str]
+    """What was left out on purpose: reason -> number."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class ReadingLog:
+    """What became known of each file, in the order in which they were read."""
+
+    files: list[FileNotes] = field(default_factory=list)
+
+
+def read(
+    path: Path, *, language: str | None = None, options: OptionsByFile | None = None, report: Report = stop_at_fault
+) -> Iterator[Segment]:
+    """Stream the text of a file, of all files in a folder, or of all files in an archive.
 
     Args:
         path: file or folder.
-        report: gets a sentence for each broken line, which is then passed over; without it the first one raises.
+        language: BCP-47 tag of the language whose text is wanted: of files that state the languages of their parts,
+            only those are taken; it also tells code pages apart.
+        options: what a user has decided about single files.
+        report: gets a sentence for each fault: a broken line, which is then passed over, or a whole file. Without it
+            the first one raises.
 
     Raises:
-        UserError: names the file, the line where it applies, and what to do: nothing to read, no text, not UTF-8,
-            a format that is not known.
+        UserError: names the file, the line where it applies, and what to do: nothing to read, no text, a format that
+            is not known.
     """
-    for file in find_files(path):
-        yield from _read_file(file, report)
+    yield from read_all([path], language=language, options=options, report=report)
 
 
-def read_all(paths: Iterable[Path], *, report: Report = stop_at_fault) -> Iterator[Segment]:
+def read_all(
+    paths: Iterable[Path],
+    *,
+    language: str | None = None,
+    options: OptionsByFile | None = None,
+    report: Report = stop_at_fault,
+    log: ReadingLog | None = None,
+    normaliser: Normaliser = normalise,
+) -> Iterator[Segment]:
     """Stream the text of several files and folders in order; a file that is named twice is read once.
+
+    Args:
+        paths: files and folders.
+        language: as in `read`.
+        options: as in `read`.
+        report: as in `read`.
+        log: gets notes on each file as soon as it has been read.
+        normaliser: what is done to the text of each segment; segments of which nothing remains are left out.
 
     Raises:
         UserError: as `read`.
     """
-    for file in find_all_files(paths):
-        yield from _read_file(file, report)
+    for file in source_files(paths, report):
+        chosen = options_for(file.path, options or {})
+        reading = Reading(language=language, parts=chosen.parts, encoding=chosen.encoding, report=report)
+        try:
+            yield from _read_file(file, reading, log, normaliser)
+        except UserError as error:
+            report(str(error))
+
+
+def find_parts(path: Path, *, language: str | None = None, encoding: str | None = None) -> Sequence[Part]:
+    """Return the tiers, columns, fields or languages of a file; empty where there is nothing to choose.
+
+    Raises:
+        UserError: as `read`.
+    """
+    file = SourceFile(path=path)
+    reading = Reading(language=language, encoding=encoding)
+    finder = reader_for(file, reading).find_parts
+    return finder(file, reading) if finder is not None else ()
+
+
+def source_files(paths: Iterable[Path], report: Report = stop_at_fault) -> Iterator[SourceFile]:
+    """Yield the files to read under `paths`, with those inside archives, each once.
+
+    Raises:
+        UserError: as `find_files`, unless `report` takes it; no paths at all.
+    """
+    seen: set[Path] = set()
+    any_path = False
+    for path in paths:
+        any_path = True
+        try:
+            files = find_files(path)
+        except UserError as error:
+            report(str(error))
+            continue
+        for file in files:
+            if (resolved := file.resolve()) in seen:
+                continue
+            seen.add(resolved)
+            try:
+                yield from expand(SourceFile(path=file), report)
+            except UserError as error:
+                report(str(error))
+    if not any_path:
+        raise UserError("No files are given; choose at least one file or folder with text.")
 
 
 def find_files(path: Path) -> list[Path]:
@@ -59,10 +145,10 @@ def find_files(path: Path) -> list[Path]:
         if not path.is_file():
             raise UserError(f"{path} is not a file; choose a file or a folder with text.")
         return [path]
-    files = [file for file in _walk(path) if file.suffix.lower() in _SUFFIXES]
+    files = [file for file in _walk(path) if is_candidate(file)]
     if not files:
         raise UserError(
-            f"The folder {path} holds no files that can be read; put files in it that end in {_suffix_list()}."
+            f"The folder {path} holds no files that can be read; choose one with text, documents or annotations."
         )
     return files
 
@@ -82,39 +168,51 @@ def find_all_files(paths: Iterable[Path]) -> list[Path]:
 def find_unreadable_files(path: Path) -> list[Path]:
     """Return the files of a folder that are passed over because of their endings; hidden ones are not mentioned."""
     path = Path(path)
-    return [file for file in _walk(path) if file.suffix.lower() not in _SUFFIXES] if path.is_dir() else []
+    return [file for file in _walk(path) if not is_candidate(file)] if path.is_dir() else []
 
 
-def reader_for(path: Path) -> Reader:
-    """Return the reader for a file, by its ending and its first characters.
-
-    An ending that only one special format uses decides; `.txt` and unknown endings say nothing, the content does.
-
-    Raises:
-        UserError: not readable, empty, binary, of another format, or not in UTF-8.
-    """
-    head = read_head(path)
+def is_candidate(path: Path) -> bool:
+    """Say whether a file of a folder or an archive is looked at, by its name alone."""
     suffix = path.suffix.lower()
-    special = [reader for reader in READERS if reader is not plain_text.READER]
-    for reader in special:
-        if suffix in reader.suffixes:
-            return reader
-    for reader in special:
-        if reader.recognises(head):
-            return reader
-    if suffix in _OTHER_FORMATS:
-        raise UserError(
-            f"{path}: files that end in {suffix} cannot be read; save the text in them as {_suffix_list()}."
+    return suffix in readable_suffixes() or suffix in ARCHIVE_SUFFIXES or is_line_aligned(path)
+
+
+def _read_file(file: SourceFile, reading: Reading, log: ReadingLog | None, normaliser: Normaliser) -> Iterator[Segment]:
+    reader = reader_for(file, reading)
+    num_segments = 0
+    for segment in reader.read(file, reading):
+        text = normaliser(segment.text)
+        if text == segment.text:
+            yield segment
+        elif text:
+            yield segment._replace(text=text)
+        else:
+            reading.skip("empty segment")
+            continue
+        num_segments += 1
+    if log is not None:
+        log.files.append(
+            FileNotes(
+                path=file.path,
+                format_name=reader.name,
+                encoding=reading.found_encoding,
+                num_segments=num_segments,
+                skipped=reading.skipped,
+                warnings=tuple(reading.warnings),
+            )
         )
-    return plain_text.READER
+    if num_segments == 0:
+        raise UserError(_no_text(file, reading))
 
 
-def _read_file(path: Path, report: Report) -> Iterator[Segment]:
-    segment: Segment | None = None
-    for segment in reader_for(path).read(path, report):
-        yield segment
-    if segment is None:
-        raise UserError(f"{path} holds no text, only blank lines or empty records; choose another file.")
+def _no_text(file: SourceFile, reading: Reading) -> str:
+    if reading.parts is not None:
+        chosen = ", ".join(f'"{part}"' for part in reading.parts)
+        return f"{file} holds no text under {chosen}; choose another part of it."
+    if reading.skipped:
+        reasons = ", ".join(f"{number:,} x {reason}" for reason, number in reading.skipped.most_common(3))
+        return f"{file} holds no text to use (left out: {reasons}); choose another file."
+    return f"{file} holds no text, only blank lines or empty records; choose another file."
 
 
 def _walk(folder: Path) -> list[Path]:
@@ -129,8 +227,3 @@ def _walk(folder: Path) -> list[Path]:
 
 def _raise(error: OSError) -> None:
     raise error
-
-
-def _suffix_list() -> str:
-    *most, last = sorted(_SUFFIXES)
-    return f"{', '.join(most)} or {last}"

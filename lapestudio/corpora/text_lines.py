@@ -1,151 +1,280 @@
-"""Bytes on disk to numbered lines of text, as a stream: what all readers of line-based formats stand on.
+"""Bytes of a file to text: its beginning, its lines as a stream, or all of it; what readers of text formats stand on.
 
 Lines end at LF, CRLF or CR, or at LF alone; never at U+2028, U+0085 or a vertical tab, which lie inside sentences.
 """
 
 import codecs
-from collections.abc import Iterator
+import io
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal, TextIO
 
 from lapestudio.core.errors import UserError
+from lapestudio.corpora.encodings import WIDE, detect_encoding
+from lapestudio.corpora.reader import Head, Reading
+from lapestudio.corpora.source_file import SourceFile
 
-MAX_LINE_CHARACTERS = 1 << 22
 HEAD_BYTES = 1 << 16
+MAX_LINE_BYTES = 1 << 22
+MAX_DOCUMENT_BYTES = 1 << 28
+"""Longest file of a format that has to be in memory as a whole."""
 _CHUNK_BYTES = 1 << 20
 _MAX_CONTROL_SHARE = 0.05
 _CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1a\x1b") | {0x7F})
-_WIDE_MARKS = {
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
-}
-_BINARY_FORMATS = {
-    b"%PDF": "a PDF document",
-    b"PK\x03\x04": "a zip archive or an office document",
-    b"\xd0\xcf\x11\xe0": "an old office document",
-    b"\x1f\x8b": "a gzip archive",
-    b"BZh": "a bzip2 archive",
-    b"\xfd7zXZ": "an xz archive",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"PAR1": "a Parquet table",
-}
-_MARKUP_FORMATS = {
-    b"{\\rtf": "an RTF document",
-    b"<?xml": "an XML document",
-    b"<!doctype": "an HTML or XML document",
-    b"<html": "an HTML document",
-}
+LineEnds = Literal["any", "lf"]
+
+
+def read_head(file: SourceFile, reading: Reading) -> Head:
+    """Return the beginning of a file.
+
+    Raises:
+        UserError: not readable, or empty.
+    """
+    with file.open() as stream:
+        data = stream.read(HEAD_BYTES)
+    if not data:
+        raise UserError(f"{file} is empty; choose a file with text.")
+    encoding = reading.encoding or sniff_encoding(data, reading)
+    if encoding is None:
+        return Head(path=file.path, data=data, text=None)
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(data, final=False)
+    return Head(path=file.path, data=data, text=text.removeprefix("\ufeff"))
+
+
+def sniff_encoding(data: bytes, reading: Reading) -> str | None:
+    """Return the encoding of the beginning of a file, or nothing where it is binary."""
+    encoding = detect_encoding(data, language=reading.language, is_whole=len(data) < HEAD_BYTES)
+    if encoding is None or encoding in WIDE:
+        return encoding
+    num_controls = len(data) - len(data.translate(None, _CONTROLS))
+    return None if num_controls > _MAX_CONTROL_SHARE * len(data) else encoding
+
+
+def text_encoding(file: SourceFile, reading: Reading) -> str:
+    """Return how the bytes of a text file are to be understood, and note it in `reading`.
+
+    Raises:
+        UserError: not readable, empty or binary, or the encoding that was asked for does not exist.
+    """
+    if reading.encoding is not None:
+        try:
+            encoding: str | None = codecs.lookup(reading.encoding).name
+        except LookupError as error:
+            raise UserError(f'{file}: there is no encoding "{reading.encoding}"; choose one such as cp1252.') from error
+    else:
+        with file.open() as stream:
+            data = stream.read(HEAD_BYTES)
+        if not data:
+            raise UserError(f"{file} is empty; choose a file with text.")
+        encoding = sniff_encoding(data, reading)
+    if encoding is None:
+        raise UserError(f"{file} is a binary file; choose a file with text.")
+    reading.found_encoding = encoding
+    return encoding
 
 
 @contextmanager
-def explaining_file_errors(path: Path) -> Iterator[None]:
-    """Turn the operating system's errors about `path` into sentences.
+def open_text(file: SourceFile, reading: Reading, *, newline: str = "") -> Iterator[TextIO]:
+    """Open a text file to read characters; bytes that are no text in its encoding become U+FFFD.
 
     Raises:
-        UserError: the body raised an OSError.
+        UserError: as `text_encoding`, or reading fails.
     """
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise UserError(f"{path} does not exist; check the name, or choose the file again.") from error
-    except PermissionError as error:
+    encoding = text_encoding(file, reading)
+    with file.open() as stream:
+        text = io.TextIOWrapper(stream, encoding, "replace", newline=newline)
+        try:
+            if encoding in {"utf-8", "utf-16-le", "utf-16-be"} and text.read(1) != "\ufeff":
+                text.seek(0)
+            yield text
+        finally:
+            text.detach()
+
+
+def read_text(file: SourceFile, reading: Reading) -> str:
+    """Return all text of a file whose format has to be in memory as a whole.
+
+    Raises:
+        UserError: as `text_encoding`, or the file is longer than `MAX_DOCUMENT_BYTES`.
+    """
+    encoding = text_encoding(file, reading)
+    return read_bytes(file).decode(encoding, "replace").removeprefix("\ufeff")
+
+
+def read_bytes(file: SourceFile) -> bytes:
+    """Return all bytes of a file whose format has to be in memory as a whole.
+
+    Raises:
+        UserError: not readable, or longer than `MAX_DOCUMENT_BYTES`.
+    """
+    with file.open() as stream:
+        data = stream.read(MAX_DOCUMENT_BYTES + 1)
+    if len(data) > MAX_DOCUMENT_BYTES:
         raise UserError(
-            f"{path} may not be read; ask its owner for permission, or copy it to your own folder."
-        ) from error
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
+            f"{file} is larger than {MAX_DOCUMENT_BYTES >> 20} MB, which files of this kind never are; split it."
+        )
+    return data
 
 
-def read_head(path: Path) -> str:
-    """Return the beginning of a text file, to recognise its format by.
+def read_lines(
+    file: SourceFile, reading: Reading, *, line_ends: LineEnds = "any", long_lines: Literal["split", "drop"] = "split"
+) -> Iterator[tuple[int, str]]:
+    """Stream the lines of a text file, without their ends.
 
-    Raises:
-        UserError: not readable, empty, binary, of a known format that is not text, or not in UTF-8.
-    """
-    with explaining_file_errors(path), path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    if not head:
-        raise UserError(f"{path} is empty; choose a file with text.")
-    _refuse_other_content(path, head)
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    try:
-        return decoder.decode(head, final=False)
-    except UnicodeDecodeError as error:
-        raise _encoding_fault(path) from error
-
-
-def read_lines(path: Path, *, line_ends: Literal["any", "lf"] = "any") -> Iterator[tuple[int, str]]:
-    """Stream the lines of a UTF-8 file (with or without byte order mark), without their ends.
-
-    A line of more than `MAX_LINE_CHARACTERS` comes in several pieces of the same number, so that memory stays flat.
+    Lines that are no text in the file's encoding are reported and passed over. A file that begins in ASCII and goes on
+    in a code page is understood by that code page.
 
     Args:
-        path: the file.
-        line_ends: what ends a line: LF, CRLF and CR, or LF alone.
+        file: the file.
+        reading: how to understand it.
+        line_ends: what ends a line: LF, CRLF and CR, or LF alone with an optional CR before it.
+        long_lines: a line of more than `MAX_LINE_BYTES` comes in several pieces of the same number, or is reported
+            and left out; memory stays flat.
 
     Yields:
         Line number from 1, and the text.
 
     Raises:
-        UserError: not readable, not UTF-8 (names the line and the byte), or NUL characters in it.
+        UserError: as `text_encoding`.
     """
-    number = 1
-    try:
-        with (
-            explaining_file_errors(path),
-            path.open(encoding="utf-8-sig", newline=None if line_ends == "any" else "\n") as file,
-        ):
-            while piece := file.readline(MAX_LINE_CHARACTERS):
-                if "\0" in piece:
-                    raise UserError(f"{path}, line {number}: NUL characters; this is not a text file.")
-                whole = piece.endswith("\n")
-                yield number, piece[:-1] if whole else piece
-                number += whole
-    except UnicodeDecodeError as error:
-        raise _encoding_fault(path) from error
+    lines = _Lines(file, reading, line_ends, long_lines)
+    with file.open() as stream:
+        yield from lines.of(stream)
 
 
-def _refuse_other_content(path: Path, head: bytes) -> None:
-    for mark, encoding in _WIDE_MARKS.items():
-        if head.startswith(mark):
-            raise UserError(f"{path} is written in {encoding}; save it as UTF-8.")
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:16].lower()
-    found = [name for magic, name in _BINARY_FORMATS.items() if head.startswith(magic)]
-    found += [name for magic, name in _MARKUP_FORMATS.items() if start.startswith(magic)]
-    if found:
-        raise UserError(f"{path} is {found[0]}, which cannot be read; save its text as plain text in UTF-8.")
-    num_controls = len(head) - len(head.translate(None, _CONTROLS))
-    if b"\0" in head or num_controls > _MAX_CONTROL_SHARE * len(head):
-        raise UserError(f"{path} is a binary file; choose a file with plain text in UTF-8.")
+class _Lines:
+    """The state between two blocks of a file."""
 
+    def __init__(
+        self, file: SourceFile, reading: Reading, line_ends: LineEnds, long_lines: Literal["split", "drop"]
+    ) -> None:
+        self._file = file
+        self._reading = reading
+        self._ends = line_ends
+        self._drops_long = long_lines == "drop"
+        self._encoding = text_encoding(file, reading)
+        self._is_ascii = True
+        self._number = 1
 
-def _encoding_fault(path: Path) -> UserError:
-    """Return the sentence that says where `path` stops being UTF-8; reads the file again up to that place."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    offset, line, last = 0, 1, b""
-    with explaining_file_errors(path), path.open("rb") as file:
-        while True:
-            chunk = file.read(_CHUNK_BYTES)
-            pending = len(decoder.getstate()[0])
+    def of(self, stream: BinaryIO) -> Iterator[tuple[int, str]]:
+        if self._encoding in WIDE:
+            yield from self._wide_lines(stream)
+            return
+        if self._encoding == "utf-8-sig":
+            stream.read(len(codecs.BOM_UTF8))
+        rest = b""
+        while chunk := stream.read(_CHUNK_BYTES):
+            rest += chunk
+            cut = self._last_end(rest)
+            if cut == 0 and len(rest) > MAX_LINE_BYTES:
+                rest = yield from self._long_line(rest, stream)
+                continue
+            yield from self._split(self._decode(rest[:cut]))
+            rest = rest[cut:]
+        if rest:
+            yield from self._split(self._decode(rest))
+
+    def _last_end(self, data: bytes) -> int:
+        """Return how many bytes belong to lines that are complete; a CR at the very end may be half a line end."""
+        last = data.rfind(b"\n")
+        if self._ends == "any":
+            last = max(last, data.rfind(b"\r", 0, len(data) - 1))
+        return last + 1
+
+    def _decode(self, block: bytes) -> str | list[str | None]:
+        """Return the text of whole lines, or, where some are not in the encoding, a list with holes."""
+        try:
+            text = block.decode(self._encoding)
+        except UnicodeDecodeError:
+            if self._is_ascii and self._reading.encoding is None and self._switch(block):
+                return self._decode(block)
+            return self._decode_singly(block)
+        self._is_ascii = self._is_ascii and text.isascii()
+        return text
+
+    def _switch(self, block: bytes) -> bool:
+        """Take another encoding when the first characters beyond ASCII show that the file is not in UTF-8."""
+        found = detect_encoding(block, language=self._reading.language)
+        if found is None or found == self._encoding or found in WIDE:
+            return False
+        self._encoding = self._reading.found_encoding = found
+        return True
+
+    def _decode_singly(self, block: bytes) -> list[str | None]:
+        lines: list[str | None] = []
+        for number, line in enumerate(self._parts(block), self._number):
             try:
-                decoder.decode(chunk, final=not chunk)
+                lines.append(line.decode(self._encoding))
             except UnicodeDecodeError as error:
-                sound = error.object[: error.start]
-                line += _count_line_ends(last, sound[pending:] if len(sound) > pending else b"")
-                return UserError(
-                    f"{path}, line {line}: not in UTF-8 (byte {offset - pending + error.start + 1:,} of the file); "
-                    "open it in a text editor and save it with the encoding UTF-8."
+                lines.append(None)
+                self._reading.report(
+                    f"{self._file}, line {number}: not in {self._encoding.upper()} (byte {error.start + 1:,} of the "
+                    "line); choose another encoding, or correct the line."
                 )
-            if not chunk:
-                return UserError(f"{path} was changed while it was read; try again.")
-            line += _count_line_ends(last, chunk)
-            offset, last = offset + len(chunk), chunk[-1:]
+        return lines
 
+    def _parts(self, block: bytes) -> list[bytes]:
+        if self._ends == "any":
+            block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return block.removesuffix(b"\n").split(b"\n")
 
-def _count_line_ends(before: bytes, chunk: bytes) -> int:
-    """Count the line ends of `chunk`; a CRLF that began in the byte `before` it was counted there already."""
-    split_pair = before == b"\r" and chunk.startswith(b"\n")
-    return chunk.count(b"\n") + chunk.count(b"\r") - chunk.count(b"\r\n") - split_pair
+    def _split(self, decoded: str | list[str | None]) -> Iterator[tuple[int, str]]:
+        if isinstance(decoded, str):
+            if self._ends == "any" and "\r" in decoded:
+                decoded = decoded.replace("\r\n", "\n").replace("\r", "\n")
+            decoded = [*decoded.removesuffix("\n").split("\n")] if decoded else []
+        start = self._number
+        self._number += len(decoded)
+        strips = self._ends == "lf"
+        for number, line in enumerate(decoded, start):
+            if line is not None:
+                yield number, line.removesuffix("\r") if strips else line
+
+    def _long_line(self, rest: bytes, stream: BinaryIO) -> Generator[tuple[int, str], None, bytes]:
+        """Yield a line that is too long in pieces, or none of it; return the bytes after it."""
+        number = self._number
+        if self._drops_long:
+            self._reading.report(f"{self._file}, line {number}: longer than {MAX_LINE_BYTES >> 20} MB; split the line.")
+        else:
+            self._reading.warn(
+                f"{self._file}, line {number}: longer than {MAX_LINE_BYTES >> 20} MB; it is taken in pieces."
+            )
+        decoder = codecs.getincrementaldecoder(self._encoding)("replace")
+        while True:
+            end = min((at for mark in b"\n\r" if (at := rest.find(mark)) >= 0), default=-1)
+            if self._ends == "lf":
+                end = rest.find(b"\n")
+            piece = rest if end < 0 else rest[:end]
+            if piece and not self._drops_long:
+                yield number, decoder.decode(piece, final=end >= 0)
+            if end >= 0:
+                self._number += 1
+                # A CRLF is one line end, also where the chunk ends between the two.
+                if rest[end : end + 1] == b"\r":
+                    rest += stream.read(1) if end + 1 == len(rest) else b""
+                    end += rest[end + 1 : end + 2] == b"\n"
+                return rest[end + 1 :]
+            rest = stream.read(_CHUNK_BYTES)
+            if not rest:
+                return b""
+
+    def _wide_lines(self, stream: BinaryIO) -> Iterator[tuple[int, str]]:
+        decoder = codecs.getincrementaldecoder(self._encoding)("replace")
+        rest = ""
+        is_first = True
+        while chunk := stream.read(_CHUNK_BYTES):
+            text = decoder.decode(chunk)
+            rest += text.removeprefix("\ufeff") if is_first else text
+            is_first = False
+            last = rest.rfind("\n")
+            if self._ends == "any":
+                last = max(last, rest.rfind("\r", 0, len(rest) - 1))
+            if last < 0 and len(rest) > MAX_LINE_BYTES:
+                self._reading.warn(f"{self._file}, line {self._number}: too long; it is taken in pieces.")
+                yield self._number, rest
+                rest = ""
+                continue
+            yield from self._split(rest[: last + 1])
+            rest = rest[last + 1 :]
+        if rest:
+            yield from self._split(rest)

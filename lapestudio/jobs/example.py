@@ -11,7 +11,8 @@ from pydantic import Field
 from lapestudio.core.errors import UserError
 from lapestudio.core.project import Project, ProjectDocument, ProjectLanguage
 from lapestudio.core.resources import example_folder
-from lapestudio.core.specs import IdentifySettings, SelectionSettings, Settings, TrainSettings
+from lapestudio.core.settings import Settings
+from lapestudio.core.specs import IdentifySettings, SelectionSettings, TrainSettings
 
 _MODEL = "model"
 

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from PySide6.QtCore import QCoreApplication, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QLineEdit, QWidget
 
-from lapestudio.core.specs import Settings
+from lapestudio.core.settings import Settings
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.help_button import HelpButton
 from lapestudio.ui.widgets.labels import label
