@@ -18,7 +18,8 @@ class ReadingOptions(Settings):
 
 
 OptionsByFile = Mapping[str, ReadingOptions]
-"""By path of a file or a member of an archive; FOLDER/*.eaf stands for all such files below a folder."""
+"""By path of a file or a member of an archive; FOLDER/*.eaf stands for all such files below a folder, FOLDER/* for any.
+"""
 
 
 class CleaningSettings(Settings):
@@ -52,7 +53,8 @@ def options_for(path: Path, options: OptionsByFile) -> ReadingOptions:
     if own is not None:
         return own
     for folder in path.parents:
-        shared = options.get(str(folder / f"*{path.suffix.lower()}"))
-        if shared is not None:
-            return shared
+        for pattern in (f"*{path.suffix.lower()}", "*"):
+            shared = options.get(str(folder / pattern))
+            if shared is not None:
+                return shared
     return ReadingOptions()

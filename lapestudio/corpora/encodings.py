@@ -76,9 +76,9 @@ def detect_encoding(sample: bytes, *, language: str | None = None, is_whole: boo
             return encoding
     if wide := _wide_encoding(sample):
         return wide
-    if _decodes(sample, "utf-8", is_whole=is_whole):
+    if _decodes(sample, "utf-8", is_whole=is_whole) or _is_damaged_utf8(sample):
         return "utf-8"
-    sample = sample[:_SAMPLE] if is_whole else sample[: min(_SAMPLE, len(sample))]
+    sample = sample[:_SAMPLE]
     pages = [*_pages_of(language)]
     best = _best_page(sample, pages, language) if pages else None
     return best or _by_statistics(sample)
@@ -104,6 +104,13 @@ def _decodes(sample: bytes, encoding: str, *, is_whole: bool) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _is_damaged_utf8(sample: bytes) -> bool:
+    """Say whether most of what lies beyond ASCII is valid UTF-8: some lines are broken then, not the encoding."""
+    beyond = [character for character in sample.decode("utf-8", "replace") if character > "\x7f"]
+    num_broken = beyond.count("\ufffd")
+    return len(beyond) - num_broken > 2 * num_broken
 
 
 def _pages_of(language: str | None) -> tuple[str, ...]:

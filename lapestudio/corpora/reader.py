@@ -86,6 +86,20 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileNotes:
+    """What became known of a file while it was read."""
+
+    path: Path
+    format_name: str
+    encoding: str | None
+    """Found out or given; nothing where the format says so by itself."""
+    num_segments: int
+    skipped: Counter[str]
+    """What was left out on purpose: reason -> number."""
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """The beginning of a file, to recognise its format by."""
 

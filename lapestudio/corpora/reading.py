@@ -7,37 +7,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lapestudio.core.errors import UserError
-from lapestudio.core.text_settings import OptionsByFile, options_for
+from lapestudio.core.text_settings import OptionsByFile, ReadingOptions, options_for
 from lapestudio.corpora.archives import ARCHIVE_SUFFIXES, expand
 from lapestudio.corpora.formats import readable_suffixes, reader_for
 from lapestudio.corpora.normalising import normalise
 from lapestudio.corpora.parallel_lines import is_line_aligned
-from lapestudio.corpora.reader import Part, Reading, Report, stop_at_fault
+from lapestudio.corpora.reader import FileNotes, Part, Reader, Reading, Report, stop_at_fault
 from lapestudio.corpora.segment import Segment
 from lapestudio.corpora.source_file import SourceFile, explaining_file_errors
 
 Normaliser = Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileNotes:
-    """What became known of a file while it was read."""
-
-    path: Path
-    format_name: str
-    encoding: str | None
-    """Found out or given; nothing where the format says so by itself."""
-    num_segments: int
-    skipped: Counter[str]
-    """What was left out on purpose: reason -> number."""
-    warnings: tuple[str, ...]
+MAX_FILE_NOTES = 1000
 
 
 @dataclass(slots=True)
 class ReadingLog:
-    """What became known of each file, in the order in which they were read."""
+    """What became known of the files, in the order in which they were read."""
 
     files: list[FileNotes] = field(default_factory=list)
+    """The first `MAX_FILE_NOTES`."""
+    num_files: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    """What was left out on purpose, in all files."""
+
+    def add(self, notes: FileNotes) -> None:
+        """Note a file."""
+        self.num_files += 1
+        self.skipped.update(notes.skipped)
+        if len(self.files) < MAX_FILE_NOTES:
+            self.files.append(notes)
 
 
 def read(
@@ -67,7 +65,7 @@ def read_all(
     options: OptionsByFile | None = None,
     report: Report = stop_at_fault,
     log: ReadingLog | None = None,
-    normaliser: Normaliser = normalise,
+    normaliser: Normaliser | None = normalise,
 ) -> Iterator[Segment]:
     """Stream the text of several files and folders in order; a file that is named twice is read once.
 
@@ -77,7 +75,8 @@ def read_all(
         options: as in `read`.
         report: as in `read`.
         log: gets notes on each file as soon as it has been read.
-        normaliser: what is done to the text of each segment; segments of which nothing remains are left out.
+        normaliser: what is done to the text of each segment; segments of which nothing remains are left out. Nothing
+            where the caller does that.
 
     Raises:
         UserError: as `read`.
@@ -91,16 +90,46 @@ def read_all(
             report(str(error))
 
 
-def find_parts(path: Path, *, language: str | None = None, encoding: str | None = None) -> Sequence[Part]:
-    """Return the tiers, columns, fields or languages of a file; empty where there is nothing to choose.
+class Look:
+    """A look into one file: what can be chosen in it, and how its text begins.
+
+    Args:
+        file: the file.
+        reading: how to read it.
+    """
+
+    def __init__(self, file: SourceFile, reading: Reading) -> None:
+        self._file = file
+        self._reading = reading
+        self._reader = reader_for(file, reading)
+        finder = self._reader.find_parts
+        self.parts: Sequence[Part] = finder(file, reading) if finder is not None else ()
+        """Tiers, columns, fields or languages; empty where there is nothing to choose."""
+
+    def segments(self, normaliser: Normaliser) -> Iterator[Segment]:
+        """Stream the segments; faults go to the report."""
+        try:
+            yield from _read_file(self._file, self._reading, None, normaliser)
+        except UserError as error:
+            self._reading.report(str(error))
+
+    def notes(self, num_segments: int) -> FileNotes:
+        """Return what is known by now, when `num_segments` have been read."""
+        return _notes(self._file, self._reader, self._reading, num_segments)
+
+
+def look_into(path: Path, *, language: str | None, options: ReadingOptions, report: Report) -> Look:
+    """Look into a file, or into a member of an archive by the path that its segments name.
 
     Raises:
         UserError: as `read`.
     """
-    file = SourceFile(path=path)
-    reading = Reading(language=language, encoding=encoding)
-    finder = reader_for(file, reading).find_parts
-    return finder(file, reading) if finder is not None else ()
+    reading = Reading(language=language, parts=options.parts, encoding=options.encoding, report=report)
+    outer = next((place for place in (path, *path.parents) if place.exists()), path)
+    for file in source_files([outer], report):
+        if path in (outer, file.path):
+            return Look(file, reading)
+    raise UserError(f"{path} does not exist; check the name, or choose the file again.")
 
 
 def source_files(paths: Iterable[Path], report: Report = stop_at_fault) -> Iterator[SourceFile]:
@@ -177,11 +206,13 @@ def is_candidate(path: Path) -> bool:
     return suffix in readable_suffixes() or suffix in ARCHIVE_SUFFIXES or is_line_aligned(path)
 
 
-def _read_file(file: SourceFile, reading: Reading, log: ReadingLog | None, normaliser: Normaliser) -> Iterator[Segment]:
+def _read_file(
+    file: SourceFile, reading: Reading, log: ReadingLog | None, normaliser: Normaliser | None
+) -> Iterator[Segment]:
     reader = reader_for(file, reading)
     num_segments = 0
     for segment in reader.read(file, reading):
-        text = normaliser(segment.text)
+        text = segment.text if normaliser is None else normaliser(segment.text)
         if text == segment.text:
             yield segment
         elif text:
@@ -191,18 +222,20 @@ def _read_file(file: SourceFile, reading: Reading, log: ReadingLog | None, norma
             continue
         num_segments += 1
     if log is not None:
-        log.files.append(
-            FileNotes(
-                path=file.path,
-                format_name=reader.name,
-                encoding=reading.found_encoding,
-                num_segments=num_segments,
-                skipped=reading.skipped,
-                warnings=tuple(reading.warnings),
-            )
-        )
+        log.add(_notes(file, reader, reading, num_segments))
     if num_segments == 0:
         raise UserError(_no_text(file, reading))
+
+
+def _notes(file: SourceFile, reader: Reader, reading: Reading, num_segments: int) -> FileNotes:
+    return FileNotes(
+        path=file.path,
+        format_name=reader.name,
+        encoding=reading.found_encoding,
+        num_segments=num_segments,
+        skipped=reading.skipped,
+        warnings=tuple(reading.warnings),
+    )
 
 
 def _no_text(file: SourceFile, reading: Reading) -> str:

@@ -5,6 +5,7 @@ Lines end at LF, CRLF or CR, or at LF alone; never at U+2028, U+0085 or a vertic
 
 import codecs
 import io
+import unicodedata
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Literal, TextIO
@@ -20,6 +21,8 @@ MAX_DOCUMENT_BYTES = 1 << 28
 """Longest file of a format that has to be in memory as a whole."""
 _CHUNK_BYTES = 1 << 20
 _MAX_CONTROL_SHARE = 0.05
+_ODD = frozenset({"Cc", "Cn", "Co", "Cs"})
+"""Categories of characters that text hardly has: control, unassigned, private, surrogate."""
 _CONTROLS = bytes(set(range(0x20)) - set(b"\t\n\v\f\r\x1a\x1b") | {0x7F})
 LineEnds = Literal["any", "lf"]
 
@@ -34,7 +37,7 @@ def read_head(file: SourceFile, reading: Reading) -> Head:
         data = stream.read(HEAD_BYTES)
     if not data:
         raise UserError(f"{file} is empty; choose a file with text.")
-    encoding = reading.encoding or sniff_encoding(data, reading)
+    encoding = _chosen_encoding(file, reading) or sniff_encoding(data, reading)
     if encoding is None:
         return Head(path=file.path, data=data, text=None)
     text = codecs.getincrementaldecoder(encoding)("replace").decode(data, final=False)
@@ -44,8 +47,12 @@ def read_head(file: SourceFile, reading: Reading) -> Head:
 def sniff_encoding(data: bytes, reading: Reading) -> str | None:
     """Return the encoding of the beginning of a file, or nothing where it is binary."""
     encoding = detect_encoding(data, language=reading.language, is_whole=len(data) < HEAD_BYTES)
-    if encoding is None or encoding in WIDE:
-        return encoding
+    if encoding is None:
+        return None
+    if encoding in WIDE:
+        text = codecs.getincrementaldecoder(encoding)("replace").decode(data, final=False)
+        num_odd = sum(unicodedata.category(character) in _ODD for character in text if not character.isspace())
+        return None if num_odd > _MAX_CONTROL_SHARE * len(text) else encoding
     num_controls = len(data) - len(data.translate(None, _CONTROLS))
     return None if num_controls > _MAX_CONTROL_SHARE * len(data) else encoding
 
@@ -56,12 +63,8 @@ def text_encoding(file: SourceFile, reading: Reading) -> str:
     Raises:
         UserError: not readable, empty or binary, or the encoding that was asked for does not exist.
     """
-    if reading.encoding is not None:
-        try:
-            encoding: str | None = codecs.lookup(reading.encoding).name
-        except LookupError as error:
-            raise UserError(f'{file}: there is no encoding "{reading.encoding}"; choose one such as cp1252.') from error
-    else:
+    encoding = _chosen_encoding(file, reading)
+    if encoding is None:
         with file.open() as stream:
             data = stream.read(HEAD_BYTES)
         if not data:
@@ -71,6 +74,15 @@ def text_encoding(file: SourceFile, reading: Reading) -> str:
         raise UserError(f"{file} is a binary file; choose a file with text.")
     reading.found_encoding = encoding
     return encoding
+
+
+def _chosen_encoding(file: SourceFile, reading: Reading) -> str | None:
+    if reading.encoding is None:
+        return None
+    try:
+        return codecs.lookup(reading.encoding).name
+    except LookupError as error:
+        raise UserError(f'{file}: there is no encoding "{reading.encoding}"; choose one such as cp1252.') from error
 
 
 @contextmanager
