@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import lapestudio
-from lapestudio.cli import data_commands, demo, job_commands
+from lapestudio.cli import corpus_command, data_commands, demo, job_commands
 from lapestudio.cli.arguments import spread_lists
 from lapestudio.cli.job_commands import JobFailedError
 from lapestudio.cli.terminal import say
@@ -32,6 +32,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "demo": (demo.demo, "The main job on the built-in example"),
     "example": (data_commands.example, "Write the example project"),
     "inspect": (data_commands.inspect, "What a model is, and whether it fits"),
+    "corpus": (corpus_command.corpus, "Read, check and describe text"),
     "identify": (job_commands.identify, "Find each language's neurons in a model"),
     "select": (data_commands.select, "Select neurons anew from stored counts"),
     "neurons": (data_commands.neurons, "Show or convert a neuron set"),

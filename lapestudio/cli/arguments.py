@@ -68,6 +68,20 @@ def existing_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
     return absolute
 
 
+def new_file(path: Path | None) -> Path | None:
+    """Return the absolute path of a file to write, where one is wanted.
+
+    Raises:
+        UserError: it exists already.
+    """
+    if path is None:
+        return None
+    absolute = path.expanduser().absolute()
+    if absolute.exists():
+        raise UserError(f"{absolute} exists already; choose another name, or delete it first.")
+    return absolute
+
+
 def valid_language(code: str) -> str:
     """Return `code` as it was typed, or the code of a language that was named.
 

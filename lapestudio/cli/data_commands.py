@@ -11,7 +11,14 @@ from typing import Annotated
 
 import typer
 
-from lapestudio.cli.arguments import existing_paths, field_option, make_spec, model_source, valid_language
+from lapestudio.cli.arguments import (
+    existing_paths,
+    field_option,
+    make_spec,
+    model_source,
+    new_file,
+    valid_language,
+)
 from lapestudio.cli.job_commands import Json, Model
 from lapestudio.cli.terminal import say, size_text, table
 from lapestudio.core.activation_counts import ActivationCounts, load_counts
@@ -45,7 +52,7 @@ def select(
 ) -> None:
     """Select each language's neurons from stored counts."""
     settings = make_spec(SelectionSettings, top_rate=top_rate, activity_quantile=activity_quantile)
-    target = _new_file(out)
+    target = new_file(out)
     found, notices = _select(_counts(counts), settings)
     for notice in notices:
         say(f"Note: {notice}")
@@ -68,7 +75,7 @@ def neurons(
     as_json: Json = False,
 ) -> None:
     """Show a neuron set, or convert it between our forms and the one of the published code."""
-    target = _new_file(out)
+    target = new_file(out)
     (file,) = existing_paths([source])
     if file.is_dir():
         file = RunFolder(file).neurons_file
@@ -83,15 +90,6 @@ def example(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder t
     """Write the example project: a tiny model and texts in several languages."""
     project = write_example(folder.expanduser())
     sys.stdout.write(f'The example project is in {project.folder}. Open it with: lapestudio "{project.folder}"\n')
-
-
-def _new_file(path: Path | None) -> Path | None:
-    if path is None:
-        return None
-    absolute = path.expanduser().absolute()
-    if absolute.exists():
-        raise UserError(f"{absolute} exists already; choose another name, or delete it first.")
-    return absolute
 
 
 def _counts(path: Path) -> ActivationCounts:

@@ -90,6 +90,7 @@ def _train_spec(project: Project, target: str, identified: RunFolder) -> TrainSp
         language=target,
         paths=tuple(map(project.resolve, language.paths)),
         validation_paths=tuple(map(project.resolve, language.held_out)),
+        cleaning=language.cleaning,
         controls=_corpora(project, document.controls, held_out=True),
         settings=document.train,
     )

@@ -276,12 +276,18 @@ def _with_absolute_paths(spec: JobSpec, base: Path) -> JobSpec:
         if isinstance(value, Path):
             return base / value.expanduser()
         if isinstance(value, dict):
-            return {name: absolute(part) for name, part in value.items()}
+            return {
+                name: {str(base / path): options for path, options in part.items()}
+                if name == "reading"
+                else absolute(part)
+                for name, part in value.items()
+            }
         if isinstance(value, list | tuple):
             return tuple(absolute(part) for part in value)
         return value
 
-    document: dict[str, object] = {name: absolute(value) for name, value in spec.model_dump().items()}
+    document = absolute(spec.model_dump())
+    assert isinstance(document, dict)
     if not isinstance(spec, ExportSpec) and (base / spec.model).exists():
         document["model"] = str(base / spec.model)
     return type(spec).model_validate(document)

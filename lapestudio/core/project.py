@@ -16,6 +16,7 @@ from lapestudio.core.specs import (
     TrainSettings,
     first_problem,
 )
+from lapestudio.core.text_settings import CleaningSettings, ReadingOptions
 
 PROJECT_FILE_NAME = "project.json"
 
@@ -29,6 +30,10 @@ class ProjectLanguage(Settings):
     """Files and folders of text; relative ones start at the project folder."""
     held_out: tuple[Path, ...] = ()
     """Text kept for validation and evaluation, never trained on."""
+    reading: dict[str, ReadingOptions] = Field(default_factory=dict)
+    """What was decided about single files, by their paths, relative ones as in `paths`."""
+    cleaning: CleaningSettings = CleaningSettings()
+    """What is left out of the text."""
 
 
 class ProjectDocument(Settings):
@@ -125,6 +130,11 @@ class Project:
         return self.folder / "neurons"
 
     @property
+    def cache_folder(self) -> Path:
+        """What was found out about text and may be lost."""
+        return self.folder / "cache"
+
+    @property
     def model_report_file(self) -> Path:
         """What is known of the model, kept so that a reopened project shows it at once."""
         return self.folder / "model-report.json"
@@ -179,4 +189,9 @@ class Project:
         paths = language.held_out if held_out and language.held_out else language.paths
         if not paths:
             return None
-        return CorpusSource(language=code, paths=tuple(self.resolve(path) for path in paths))
+        return CorpusSource(
+            language=code,
+            paths=tuple(self.resolve(path) for path in paths),
+            reading={str(self.resolve(Path(path))): options for path, options in language.reading.items()},
+            cleaning=language.cleaning,
+        )

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from lapestudio.core.errors import UserError
 from lapestudio.core.settings import Settings
+from lapestudio.core.text_settings import CleaningSettings, ReadingOptions
 
 DtypeName = Literal["auto", "float32", "bfloat16", "float16"]
 ExportDtypeName = Literal["keep", "float32", "bfloat16", "float16"]
@@ -26,6 +27,10 @@ class CorpusSource(Settings):
     """BCP-47 tag of the language."""
     paths: tuple[Path, ...] = Field(min_length=1)
     """Files or folders."""
+    reading: dict[str, ReadingOptions] = Field(default_factory=dict)
+    """What was decided about single files, by their paths; FOLDER/*.eaf stands for all such files below a folder."""
+    cleaning: CleaningSettings = CleaningSettings()
+    """What is left out of the text."""
 
 
 class SelectionSettings(Settings):
@@ -145,6 +150,10 @@ class TrainSpec(Settings):
     """Training text."""
     validation_paths: tuple[Path, ...] = ()
     """Text to validate on; empty: a share of the training text is held out."""
+    reading: dict[str, ReadingOptions] = Field(default_factory=dict)
+    """What was decided about single files, by their paths; FOLDER/*.eaf stands for all such files below a folder."""
+    cleaning: CleaningSettings = CleaningSettings()
+    """What is left out of the text."""
     controls: tuple[CorpusSource, ...] = ()
     """Languages that must not get worse."""
     method: Literal["subnetwork"] = "subnetwork"
@@ -152,6 +161,16 @@ class TrainSpec(Settings):
     insist: bool = False
     """Use the neuron set although it was made with another model of the same size."""
     settings: TrainSettings = TrainSettings()
+
+    @property
+    def text(self) -> CorpusSource:
+        """The training text."""
+        return CorpusSource(language=self.language, paths=self.paths, reading=self.reading, cleaning=self.cleaning)
+
+    @property
+    def validation_text(self) -> CorpusSource | None:
+        """The text to validate on, where files are given for it."""
+        return self.text.model_copy(update={"paths": self.validation_paths}) if self.validation_paths else None
 
     @model_validator(mode="after")
     def _languages_are_distinct(self) -> Self:

@@ -29,6 +29,8 @@ class CleaningSettings(Settings):
     """Write each letter with its accents as one character (Unicode NFC)."""
     remove_invisible: bool = True
     """Remove control characters and zero-width ones; the joiners that scripts need stay."""
+    repair_double_encoding: bool = False
+    """Repair text that is UTF-8 which was once read in a code page and stored again, where the repair is certain."""
     remove_markup: bool = False
     """Remove what is left of HTML or wiki markup, such as tags and entities."""
     remove_duplicates: bool = True
@@ -41,8 +43,6 @@ class CleaningSettings(Settings):
     """Leave out segments most of whose letters are not of the language's script."""
     check_language: bool = False
     """Leave out segments that are clearly in another language, where the checker knows both."""
-    remove_held_out: bool = True
-    """Leave out of the training text what occurs in the text that is kept for testing."""
 
 
 def options_for(path: Path, options: OptionsByFile) -> ReadingOptions:

@@ -1,103 +1,115 @@
-"""Segments to figures about a corpus: what the user sees before a file is used, and the fingerprint a run records."""
+"""A corpus to figures about it: what the user sees before it is used, and the fingerprint that a run records."""
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
 from lapestudio.core.errors import UserError
 from lapestudio.core.languages import find_language
+from lapestudio.core.specs import CorpusSource
+from lapestudio.corpora.corpus import Corpus
+from lapestudio.corpora.corpus_summary import CorpusSummary
+from lapestudio.corpora.language_check import check
 from lapestudio.corpora.reader import Report, stop_at_fault
-from lapestudio.corpora.reading import find_files, find_unreadable_files, read
+from lapestudio.corpora.reading import find_unreadable_files
+from lapestudio.corpora.script_check import script_shares
 from lapestudio.corpora.segment import Segment
 
 MAX_PROBLEMS = 100
-_LOOK_EVERY = 1000
+_SAMPLE_SIZE = 400
+_TALLIED_TOGETHER = 1000
 # Thai, Lao, Tibetan, Myanmar, Khmer, Japanese kana, Han: words stand without spaces between them.
-_UNSPACED_LETTER = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"
+_UNSPACED_RUN = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorpusSummary:
-    """What a corpus holds.
-
-    `problems` are whole sentences: faulty lines and files that were passed over.
-    """
-
-    language: str
-    num_files: int
-    num_documents: int
-    num_segments: int
-    num_characters: int
-    num_words: int
-    """Runs between spaces that hold a letter or digit; says little where `words_are_spaced` is false."""
-    words_are_spaced: bool
-    """Whether the writing puts spaces between words; where not (Thai, Chinese ...), characters are what counts."""
-    fingerprint: str
-    preview: list[Segment]
-    problems: list[str]
+# From its first letter or digit on, a run between spaces counts as a word.
+_WORD = re.compile(r"\w\S*")
 
 
 def describe(
-    paths: Iterable[Path],
+    source: CorpusSource,
     *,
-    language: str,
     preview: int = 50,
     on_error: Literal["raise", "collect"] = "raise",
     is_cancelled: Callable[[], bool] | None = None,
+    on_progress: Callable[[int], None] | None = None,
+    on_segments: Callable[[list[Segment]], None] | None = None,
 ) -> CorpusSummary:
     """Read a corpus once, as a stream, and count.
 
     Args:
-        paths: files and folders.
-        language: code or name of the language that the text is said to be in.
+        source: the files, and how they are read and cleaned.
         preview: number of first segments to keep.
         on_error: "collect" notes faults in `problems` and goes on with the next line or file.
         is_cancelled: looked at while reading; when it says so, the rest is left out and the summary is void.
+        on_progress: called now and then with the number of characters so far.
+        on_segments: gets the clean segments, some hundred at a time, in order.
 
     Raises:
         UserError: an unknown language; with "raise" also the first fault in a file.
     """
-    code = find_language(language).code
+    find_language(source.language)
     problems = _Problems()
-    tally = _Tally(preview, is_cancelled)
     collect = on_error == "collect"
-    for file in _files(paths, problems, collect=collect):
-        if not collect:
-            tally.add_file(file, stop_at_fault)
-            continue
-        try:
-            tally.add_file(file, problems.add)
-        except UserError as error:
-            problems.add(str(error))
+    report: Report = problems.add if collect else stop_at_fault
+    corpus = Corpus(source, report=report)
+    tally = _Tally(preview)
+    try:
+        for batch in _batches(corpus, is_cancelled):
+            tally.add(batch)
+            if on_segments is not None:
+                on_segments(batch)
+            if on_progress is not None:
+                on_progress(tally.num_characters)
+    except UserError as error:
+        report(str(error))
+    for path in source.paths:
+        if passed_over := find_unreadable_files(path):
+            problems.add(_passed_over(path, passed_over))
+    sample = tally.sample
     return CorpusSummary(
-        language=code,
-        num_files=len(tally.digests),
+        language=source.language,
+        num_files=corpus.reading_log.num_files,
         num_documents=tally.num_documents,
         num_segments=tally.num_segments,
         num_characters=tally.num_characters,
         num_words=tally.num_words,
         words_are_spaced=tally.num_unspaced * 2 < tally.num_characters or not tally.num_characters,
-        fingerprint=_combine(tally.digests),
+        fingerprint=tally.fingerprint(),
         preview=tally.preview,
+        files=corpus.reading_log.files,
+        skipped=dict(corpus.reading_log.skipped),
+        cleaning=corpus.cleaning_log.results(),
+        scripts=script_shares("\n".join(sample)),
+        verdict=check(sample, source.language) if sample else None,
         problems=problems.sentences(),
     )
 
 
-def corpus_fingerprint(paths: Iterable[Path]) -> str:
-    """Return 64 hex digits that stand for the text content, whatever the files' names, order, line ends or marks.
+def corpus_fingerprint(source: CorpusSource) -> str:
+    """Return 64 hex digits that stand for the clean text, whatever the files' names, order, line ends or marks.
 
     Raises:
-        UserError: as `read`.
+        UserError: the first fault in a file.
     """
-    tally = _Tally(0, None)
-    for file in _files(paths, _Problems(), collect=False):
-        tally.add_file(file, stop_at_fault)
-    return _combine(tally.digests)
+    tally = _Tally(0)
+    for batch in _batches(Corpus(source), None):
+        tally.add(batch)
+    return tally.fingerprint()
+
+
+def _batches(corpus: Corpus, is_cancelled: Callable[[], bool] | None) -> Iterable[list[Segment]]:
+    segments = iter(corpus)
+    while batch := list(islice(segments, _TALLIED_TOGETHER)):
+        yield batch
+        if is_cancelled is not None and is_cancelled():
+            return
 
 
 @dataclass(slots=True)
@@ -118,67 +130,69 @@ class _Problems:
 
 
 class _Tally:
-    """Sums over the files that were read.
+    """Sums over the segments.
 
     Args:
         preview_size: number of first segments to keep.
-        is_cancelled: whether to leave out the rest.
     """
 
-    def __init__(self, preview_size: int, is_cancelled: Callable[[], bool] | None) -> None:
-        self._is_cancelled = is_cancelled
+    def __init__(self, preview_size: int) -> None:
+        self._preview_size = preview_size
         self.preview: list[Segment] = []
-        self.digests: list[bytes] = []
         self.num_documents = 0
         self.num_segments = 0
         self.num_characters = 0
         self.num_words = 0
         self.num_unspaced = 0
-        self._preview_size = preview_size
+        self.sample: list[str] = []
+        self._sample_every = 1
+        self._document: str | None = None
+        self._digest = hashlib.sha256()
+        self._sum = 0
 
-    def add_file(self, file: Path, report: Report) -> None:
-        """Count a file; what came before a fault that raises stays counted."""
-        digest = hashlib.sha256()
-        document: str | None = None
-        for segment in read(file, report=report):
-            if segment.document != document:
-                document = segment.document
-                self.num_documents += 1
-                digest.update(b"\0")
-            digest.update(segment.text.encode("utf-8") + b"\n")
-            self._add_segment(segment)
-            if self.num_segments % _LOOK_EVERY == 0 and self._is_cancelled is not None and self._is_cancelled():
-                return
-        self.digests.append(digest.digest())
-
-    def _add_segment(self, segment: Segment) -> None:
-        self.num_segments += 1
-        self.num_characters += len(segment.text)
-        self.num_words += sum(any(map(str.isalnum, run)) for run in segment.text.split())
-        if not segment.text.isascii():
-            self.num_unspaced += sum(1 for _ in _UNSPACED_LETTER.finditer(segment.text))
+    def add(self, batch: list[Segment]) -> None:
+        """Count segments."""
         if len(self.preview) < self._preview_size:
-            self.preview.append(segment)
+            self.preview += batch[: self._preview_size - len(self.preview)]
+        # Every n-th segment; when there are too many of them, every second of those, and n doubles.
+        self.sample += [
+            segment.text for segment in batch[-self.num_segments % self._sample_every :: self._sample_every]
+        ]
+        while len(self.sample) > _SAMPLE_SIZE:
+            self.sample, self._sample_every = self.sample[::2], 2 * self._sample_every
+        text = "\n".join([segment.text for segment in batch])
+        self.num_segments += len(batch)
+        self.num_characters += len(text) - len(batch) + 1
+        self.num_words += len(_WORD.findall(text))
+        if not text.isascii():
+            self.num_unspaced += sum(map(len, _UNSPACED_RUN.findall(text)))
+        # The segments of a document follow each other: where first and last agree, all do.
+        if batch[0].document == batch[-1].document == self._document:
+            self._digest.update(text.encode("utf-8", "surrogatepass") + b"\n")
+        else:
+            self._add_documents(batch)
+
+    def fingerprint(self) -> str:
+        """Return the sum of the documents' digests: no order is better than another."""
+        total = self._sum + (int.from_bytes(self._digest.digest(), "little") if self._document is not None else 0)
+        return f"{total % 2**256:064x}"
+
+    def _add_documents(self, batch: list[Segment]) -> None:
+        for document, members in groupby(batch, key=_document_of):
+            if document != self._document:
+                if self._document is not None:
+                    self._sum += int.from_bytes(self._digest.digest(), "little")
+                self._document, self._digest = document, hashlib.sha256()
+                self.num_documents += 1
+            self._digest.update("".join(f"{segment.text}\n" for segment in members).encode("utf-8", "surrogatepass"))
 
 
-def _files(paths: Iterable[Path], problems: _Problems, *, collect: bool) -> Iterator[Path]:
-    """Yield each file once; note what a folder holds beside readable files."""
-    seen: set[Path] = set()
-    for path in map(Path, paths):
-        try:
-            found = find_files(path)
-        except UserError as error:
-            if not collect:
-                raise
-            problems.add(str(error))
-            continue
-        for file in find_unreadable_files(path):
-            problems.add(f"{file} was passed over: files with this ending cannot be read.")
-        for file in found:
-            if file.resolve() not in seen:
-                seen.add(file.resolve())
-                yield file
+_document_of = attrgetter("document")
 
 
-def _combine(digests: list[bytes]) -> str:
-    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
+def _passed_over(folder: Path, files: list[Path]) -> str:
+    if len(files) == 1:
+        return f"{files[0]} was passed over: files with this ending cannot be read."
+    endings = Counter(file.suffix.lower() or "no ending" for file in files)
+    named = ", ".join(f"{number:,} x {ending}" for ending, number in endings.most_common(5))
+    return f"{len(files):,} files in {folder} were passed over, since such files cannot be read ({named})."

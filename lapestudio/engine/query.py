@@ -1,62 +1,37 @@
-"""A process that answers one short question and ends: `python -m lapestudio.engine.query NAME ARGUMENTS-AS-JSON`.
+"""A process that answers one question and ends: `python -m lapestudio.engine.query NAME ARGUMENTS NEWS-FILE`.
+
+In: the question's name, its arguments as JSON, and a file that takes news on the way, as JSON lines.
 
 Out: one JSON document on standard output and exit code 0; on a fault `{"message", "user_error", "details"}` and 1.
 Whatever the libraries print goes to standard error.
 """
 
-import contextlib
 import json
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from lapestudio.core.errors import UserError
+from lapestudio.engine import text_questions
+from lapestudio.engine.text_questions import Answer, Arguments, Say
 
-Arguments = dict[str, Any]
-Answer = dict[str, Any]
-_ARGUMENTS = 3
+_ARGUMENTS = 4
+_SAY_EVERY_S = 0.2
 
 
-def inspect(arguments: Arguments) -> Answer:
+def inspect(arguments: Arguments, _say: Say) -> Answer:
     """Describe a model without its weights: `model` -> a `ModelReport`."""
     from lapestudio.engine.loading import inspect_model
 
     return inspect_model(arguments["model"]).model_dump(mode="json")
 
 
-def count_tokens(arguments: Arguments) -> Answer:
-    """Count the tokens of text: `model`, `paths` -> `tokens`."""
-    from lapestudio.engine.loading import load_tokenizer
-
-    return {"tokens": _count_tokens(load_tokenizer(arguments["model"]), arguments["paths"])}
-
-
-def count_tokens_by_language(arguments: Arguments) -> Answer:
-    """Count the tokens of several corpora: `model`, `corpora` (language -> paths) -> `tokens` (language -> number).
-
-    A corpus that cannot be read is left out: whoever reads it says why.
-    """
-    from lapestudio.engine.loading import load_tokenizer
-
-    tokenizer = load_tokenizer(arguments["model"])
-    tokens = {}
-    for language, paths in arguments["corpora"].items():
-        with contextlib.suppress(UserError):
-            tokens[language] = _count_tokens(tokenizer, paths)
-    return {"tokens": tokens}
-
-
-def _count_tokens(tokenizer: Any, paths: list[str]) -> int:
-    from lapestudio.corpora.reading import read
-
-    segments = (segment for path in paths for segment in read(Path(path)))
-    return sum(len(tokenizer.encode(segment.text, add_special_tokens=False)) for segment in segments)
-
-
-def read_mask(arguments: Arguments) -> Answer:
+def read_mask(arguments: Arguments, _say: Say) -> Answer:
     """Turn a published mask into a neuron set: `file`, `languages`, `model` or `intermediate_size`, `out` -> `out`."""
     from lapestudio.core.neuron_set import save_neuron_set
     from lapestudio.engine.published_masks import read_published_mask
@@ -77,7 +52,7 @@ def read_mask(arguments: Arguments) -> Answer:
     return {"out": arguments["out"]}
 
 
-def write_mask(arguments: Arguments) -> Answer:
+def write_mask(arguments: Arguments, _say: Say) -> Answer:
     """Write a neuron set as a published mask: `neurons`, `out` -> `out`."""
     from lapestudio.core.neuron_set import load_neuron_set
     from lapestudio.engine.published_masks import write_published_mask
@@ -86,19 +61,40 @@ def write_mask(arguments: Arguments) -> Answer:
     return {"out": arguments["out"]}
 
 
-QUERIES: dict[str, Callable[[Arguments], Answer]] = {
+class _NewsFile:
+    """Appends news as JSON lines; of how far an answer is, a few times a second, of results always.
+
+    Args:
+        path: the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._said_s = 0.0
+
+    def say(self, news: dict[str, JsonValue]) -> None:
+        """Say something."""
+        now = time.monotonic()
+        if "result" in news or now - self._said_s > _SAY_EVERY_S:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(news, ensure_ascii=False) + "\n")
+            self._said_s = now
+
+
+QUERIES: dict[str, Callable[[Arguments, Say], Answer]] = {
     "inspect": inspect,
-    "count_tokens": count_tokens,
-    "count_tokens_by_language": count_tokens_by_language,
+    "describe": text_questions.describe,
+    "preview": text_questions.preview,
+    "count_tokens": text_questions.count_tokens,
     "read_mask": read_mask,
     "write_mask": write_mask,
 }
 
 
-def answer(name: str, arguments: Arguments) -> tuple[int, Answer]:
+def answer(name: str, arguments: Arguments, say: Say) -> tuple[int, Answer]:
     """Return the exit code and the document that answers the question `name`."""
     try:
-        return 0, QUERIES[name](arguments)
+        return 0, QUERIES[name](arguments, say)
     except UserError as error:
         return 1, {"user_error": True, "message": str(error), "details": ""}
     except Exception as error:  # noqa: BLE001 - the asker gets it, with its traceback
@@ -109,12 +105,12 @@ def answer(name: str, arguments: Arguments) -> tuple[int, Answer]:
 def main() -> None:
     """Answer the question in the arguments."""
     if len(sys.argv) != _ARGUMENTS or sys.argv[1] not in QUERIES:
-        sys.stderr.write(f"usage: python -m lapestudio.engine.query {'|'.join(QUERIES)} ARGUMENTS-AS-JSON\n")
+        sys.stderr.write(f"usage: python -m lapestudio.engine.query {'|'.join(QUERIES)} ARGUMENTS NEWS-FILE\n")
         sys.exit(2)
     # Only the answer may reach standard output; libraries print there too.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)
-        code, document = answer(sys.argv[1], json.loads(sys.argv[2]))
+        code, document = answer(sys.argv[1], json.loads(sys.argv[2]), _NewsFile(Path(sys.argv[3])).say)
         json.dump(document, out, ensure_ascii=False)
     sys.exit(code)
 

@@ -12,7 +12,8 @@ from transformers import PreTrainedTokenizerBase
 from lapestudio.core.errors import UserError
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import CorpusSource, TrainSpec
-from lapestudio.corpora.reading import find_unreadable_files, read_all
+from lapestudio.corpora.corpus import Corpus
+from lapestudio.corpora.reading import find_unreadable_files
 from lapestudio.corpora.segment import Segment
 from lapestudio.corpora.splitting import leave_out, split_segments
 from lapestudio.engine.stages import JobContext, StoppedEarlyError
@@ -24,25 +25,37 @@ _VALIDATION = "validation"
 
 
 class StoredText:
-    """The text of files, read anew each time it is gone through.
+    """The clean text of files, read anew each time it is gone through.
 
-    A broken line is passed over and told once.
+    A broken line is passed over and told once; so is what cleaning left out.
 
     Args:
-        paths: files and folders.
+        source: the files, and how they are read and cleaned.
         job: takes the notices.
     """
 
-    def __init__(self, paths: Sequence[Path], job: JobContext) -> None:
-        self._paths = paths
+    def __init__(self, source: CorpusSource, job: JobContext) -> None:
+        self._corpus = Corpus(source, report=self._on_fault)
+        self._language = source.language
         self._job = job
         self._faults: set[str] = set()
-        for path in paths:
+        self._is_told = False
+        for path in source.paths:
             if num_passed_over := len(find_unreadable_files(path)):
                 job.note(f"{num_passed_over} files in {path} are passed over: files with their endings cannot be read.")
 
     def __iter__(self) -> Iterator[Segment]:
-        return read_all(self._paths, report=self._on_fault)
+        yield from self._corpus
+        if not self._is_told:
+            self._is_told = True
+            self._tell()
+
+    def _tell(self) -> None:
+        removed = [(step.name, step.num_removed) for step in self._corpus.cleaning_log.results() if step.num_removed]
+        removed += list(self._corpus.reading_log.skipped.items())
+        if removed:
+            left_out = ", ".join(f"{number:,} x {name}" for name, number in removed)
+            self._job.note(f"Left out of the text of {self._language}: {left_out}.")
 
     def _on_fault(self, fault: str) -> None:
         if fault in self._faults or len(self._faults) > _MAX_NAMED_FAULTS:
@@ -51,7 +64,7 @@ class StoredText:
         if len(self._faults) <= _MAX_NAMED_FAULTS:
             self._job.warn(f"Passed over: {fault}")
         else:
-            self._job.warn(f"There are more such lines in {self._paths[0]}; they are passed over too.")
+            self._job.warn(f"There are more such faults in the text of {self._language}; they are passed over too.")
 
 
 class BlockMaker:
@@ -91,7 +104,7 @@ class BlockMaker:
         """
         return {
             source.language: self._blocks(
-                f"{prefix}{source.language}", source.language, StoredText(source.paths, self._job), max_tokens
+                f"{prefix}{source.language}", source.language, StoredText(source, self._job), max_tokens
             )
             for source in sources
         }
@@ -153,11 +166,11 @@ def training_text(spec: TrainSpec, job: JobContext) -> tuple[Iterable[Segment], 
     Raises:
         UserError: nothing is left to train on, or too little to hold some of it out.
     """
-    text = StoredText(spec.paths, job)
-    if not spec.validation_paths:
+    text = StoredText(spec.text, job)
+    if spec.validation_text is None:
         split = split_segments(text, validation_share=spec.settings.validation_share, seed=spec.settings.seed)
         return split.training, split.validation
-    validation = StoredText(spec.validation_paths, job)
+    validation = StoredText(spec.validation_text, job)
     training, num_left_out = leave_out(text, validation)
     if not len(training):
         raise UserError(

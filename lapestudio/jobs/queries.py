@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Literal
 
 from pydantic import JsonValue
@@ -18,7 +18,8 @@ from lapestudio.core.model_report import ModelReport
 from lapestudio.jobs.interpreter import engine_python
 from lapestudio.jobs.starting import detached, engine_environment
 
-QueryName = Literal["inspect", "count_tokens", "count_tokens_by_language", "read_mask", "write_mask"]
+QueryName = Literal["inspect", "describe", "preview", "count_tokens", "read_mask", "write_mask"]
+News = dict[str, JsonValue]
 _LOOK_EVERY_S = 0.02
 _LAST_LINES = 20
 
@@ -32,23 +33,28 @@ class EngineError(Exception):
 
 
 def run_query(
-    name: QueryName, arguments: Mapping[str, JsonValue], *, is_cancelled: Callable[[], bool] | None = None
+    name: QueryName,
+    arguments: Mapping[str, JsonValue],
+    *,
+    is_cancelled: Callable[[], bool] | None = None,
+    on_news: Callable[[News], None] | None = None,
 ) -> dict[str, JsonValue]:
     """Ask the engine and wait for the answer.
 
     Args:
-        name: the question: `inspect` (model), `count_tokens` (model, paths),
-            `count_tokens_by_language` (model, corpora), `read_mask` (file, languages, model or
-            intermediate_size, out), `write_mask` (neurons, out).
+        name: the question; `lapestudio.engine.query` says what each needs and answers.
         arguments: what the question needs.
         is_cancelled: looked at while waiting; when it says so, the child is killed.
+        on_news: called while waiting, with what the engine says on the way.
 
     Raises:
         UserError: the engine's one sentence about a fault in the input, or the question was cancelled.
         EngineError: the engine broke.
     """
-    command = [str(engine_python()), "-P", "-m", "lapestudio.engine.query", name, json.dumps(dict(arguments))]
-    with TemporaryFile() as answer, TemporaryFile() as log:
+    with TemporaryFile() as answer, TemporaryFile() as log, TemporaryDirectory(prefix="lapestudio-") as folder:
+        news = _News(Path(folder) / "news.jsonl", on_news)
+        words = [name, json.dumps(dict(arguments)), str(news.file)]
+        command = [str(engine_python()), "-P", "-m", "lapestudio.engine.query", *words]
         try:
             child = subprocess.Popen(
                 command,
@@ -60,7 +66,8 @@ def run_query(
             )
         except OSError as error:
             raise UserError(f"The engine cannot be started with {command[0]}: {error.strerror or error}.") from error
-        _wait(child, is_cancelled)
+        _wait(child, is_cancelled, news)
+        news.look()
         answer.seek(0)
         log.seek(0)
         return _answer_of(child.returncode, answer.read(), log.read().decode("utf-8", errors="replace"))
@@ -76,39 +83,41 @@ def inspect_model(model: str, *, is_cancelled: Callable[[], bool] | None = None)
     return ModelReport.model_validate(run_query("inspect", {"model": model}, is_cancelled=is_cancelled))
 
 
-def count_tokens(model: str, paths: tuple[Path, ...], *, is_cancelled: Callable[[], bool] | None = None) -> int:
-    """Return how many tokens of the model's tokenizer the text in `paths` has.
+class _News:
+    """Hands on what a child appends to its news file, line by line.
 
-    Raises:
-        UserError: no tokenizer there, or text that cannot be read.
-        EngineError: the engine broke.
+    Args:
+        file: need not exist yet.
+        on_news: who wants to know.
     """
-    arguments: dict[str, JsonValue] = {"model": model, "paths": [str(path.absolute()) for path in paths]}
-    answer = run_query("count_tokens", arguments, is_cancelled=is_cancelled)
-    return int(str(answer["tokens"]))
+
+    def __init__(self, file: Path, on_news: Callable[[News], None] | None) -> None:
+        self.file = file
+        self._on_news = on_news
+        self._place = 0
+
+    def look(self) -> None:
+        """Hand on the lines that have come."""
+        if self._on_news is None:
+            return
+        try:
+            with self.file.open("rb") as stream:
+                stream.seek(self._place)
+                # A line that is still being written waits for its end.
+                lines, _end, _rest = stream.read().rpartition(b"\n")
+        except FileNotFoundError:
+            return
+        self._place += len(lines) + bool(_end)
+        for line in filter(None, lines.split(b"\n")):
+            self._on_news(json.loads(line))
 
 
-def count_tokens_by_language(
-    model: str, corpora: Mapping[str, tuple[Path, ...]], *, is_cancelled: Callable[[], bool] | None = None
-) -> dict[str, int]:
-    """Return how many tokens the text of each language has; corpora that cannot be read are left out.
-
-    Raises:
-        UserError: no tokenizer there.
-        EngineError: the engine broke.
-    """
-    paths: dict[str, JsonValue] = {code: [str(path.absolute()) for path in files] for code, files in corpora.items()}
-    answer = run_query("count_tokens_by_language", {"model": model, "corpora": paths}, is_cancelled=is_cancelled)
-    tokens = answer["tokens"]
-    assert isinstance(tokens, dict)
-    return {code: int(str(number)) for code, number in tokens.items()}
-
-
-def _wait(child: subprocess.Popen[bytes], is_cancelled: Callable[[], bool] | None) -> None:
+def _wait(child: subprocess.Popen[bytes], is_cancelled: Callable[[], bool] | None, news: _News) -> None:
     try:
         while child.poll() is None:
             if is_cancelled is not None and is_cancelled():
                 raise UserError("The question to the engine was cancelled.")
+            news.look()
             time.sleep(_LOOK_EVERY_S)
     finally:
         if child.poll() is None:

@@ -61,6 +61,12 @@ def start(run: RunFolder, *, command: Sequence[str] | None = None) -> int:
     return child.pid
 
 
+_ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(32 << 20), "MALLOC_TRIM_THRESHOLD_": str(16 << 30)}
+"""glibc gives each freed tensor back to the system and clears its pages anew at the next: an elementwise operation on
+6 MB takes 3.6 ms instead of 0.3. With these it keeps them. 32 MiB is the most that every glibc takes; other systems do
+not look at the names."""
+
+
 def engine_environment() -> dict[str, str]:
     """Return the environment of a process of the engine."""
     environment = dict(os.environ)
@@ -71,6 +77,8 @@ def engine_environment() -> dict[str, str]:
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "DO_NOT_TRACK": "1",
     }
+    # What the user has set holds.
+    environment = {**_ALLOCATOR, **environment}
     source = _source_tree()
     if source is not None:
         paths = [str(source), environment.get("PYTHONPATH", "")]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, QSize, Signal, Slot
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence, QUndoGroup
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QMenu, QMessageBox, QStackedWidget, QWidget
 
 import lapestudio
@@ -103,6 +103,7 @@ class MainWindow(QMainWindow):
         self.close_project()
         self.view = ProjectView(project, self)
         self.view.start_requested.connect(self.close_project)
+        self._undo_group.setActiveStack(self.view.session.undo_stack)
         self._stack.addWidget(self.view)
         self._stack.setCurrentWidget(self.view)
         self.setWindowTitle(f"{project.document.name} · LAPE Studio")
@@ -188,10 +189,19 @@ class MainWindow(QMainWindow):
         self._add(project, self.tr("&Close project"), self.close_project, QKeySequence.StandardKey.Close)
         quit_action = self._add(project, self.tr("&Quit"), self.close, QKeySequence.StandardKey.Quit)
         quit_action.setMenuRole(QAction.MenuRole.QuitRole)
+        self._fill_edit_menu(self.menuBar().addMenu(self.tr("&Edit")))
         self._fill_go_menu(self.menuBar().addMenu(self.tr("&Go")))
         self._fill_view_menu(self.menuBar().addMenu(self.tr("&View")))
         about = self._add(self.menuBar().addMenu(self.tr("&Help")), self.tr("&About"), self._on_about_triggered)
         about.setMenuRole(QAction.MenuRole.AboutRole)
+
+    def _fill_edit_menu(self, menu: QMenu) -> None:
+        self._undo_group = QUndoGroup(self)
+        undo = self._undo_group.createUndoAction(self, self.tr("Undo:"))
+        undo.setShortcuts(QKeySequence.StandardKey.Undo)
+        redo = self._undo_group.createRedoAction(self, self.tr("Redo:"))
+        redo.setShortcuts(QKeySequence.StandardKey.Redo)
+        menu.addActions([undo, redo])
 
     def _fill_go_menu(self, menu: QMenu) -> None:
         self._step_actions: list[QAction] = []

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QUndoStack
 
 from lapestudio.core.atomic import write_text_atomically
 from lapestudio.core.errors import UserError
@@ -25,6 +26,7 @@ from lapestudio.ui.corpus_survey import CorpusSurvey
 from lapestudio.ui.query_thread import IsCancelled, LatestAnswer
 from lapestudio.ui.running_jobs import FollowedRun, RunningJobs
 from lapestudio.ui.selection import SelectionState
+from lapestudio.ui.undo import DocumentChange
 
 _RUN_FIELDS = {"identify": "identify_run", "train": "train_run"}
 
@@ -67,6 +69,7 @@ class ProjectSession(QObject):
         self.report_fault: Fault | None = None
         self.run_list: list[RunSummary] = []
         self.survey = CorpusSurvey(project, self)
+        self.undo_stack = QUndoStack(self)
         self.selection = SelectionState(self)
         self._shown: dict[str, FollowedRun] = {}
         self._inspector = LatestAnswer(self)
@@ -175,21 +178,39 @@ class ProjectSession(QObject):
 
     # Languages
 
-    def set_languages(self, languages: tuple[ProjectLanguage, ...]) -> None:
-        """Replace the list of languages; what no longer exists is forgotten elsewhere in the document too."""
+    def set_languages(self, languages: tuple[ProjectLanguage, ...], what: str) -> None:
+        """Replace the list of languages; what no longer exists is forgotten elsewhere in the document too.
+
+        Args:
+            languages: the new list.
+            what: what is done thereby, in the words of the menu that undoes it.
+        """
         codes = {language.code for language in languages}
-        controls = tuple(code for code in self.document.controls if code in codes)
-        target = self.document.target if self.document.target in codes else None
+        document = self.document
+        before: dict[str, object] = {
+            "languages": document.languages,
+            "controls": document.controls,
+            "target": document.target,
+        }
+        after: dict[str, object] = {
+            "languages": languages,
+            "controls": tuple(code for code in document.controls if code in codes),
+            "target": document.target if document.target in codes else None,
+        }
+        if before != after:
+            self.undo_stack.push(DocumentChange(what, before, after, self._apply_languages))
+
+    def change_language(self, code: str, what: str, change: Callable[[ProjectLanguage], ProjectLanguage]) -> None:
+        """Replace one language of the list by what `change` makes of it; `what` as in `set_languages`."""
+        languages = tuple(change(known) if known.code == code else known for known in self.document.languages)
+        self.set_languages(languages, what)
+
+    def _apply_languages(self, fields: dict[str, object]) -> None:
         before = {language.code: language for language in self.document.languages}
-        if self.update(languages=languages, controls=controls, target=target):
-            for language in languages:
+        if self.update(**fields):
+            for language in self.document.languages:
                 if before.get(language.code) != language:
                     self.survey.look_at(language.code)
-
-    def change_language(self, code: str, change: Callable[[ProjectLanguage], ProjectLanguage]) -> None:
-        """Replace one language of the list by what `change` makes of it."""
-        languages = tuple(change(known) if known.code == code else known for known in self.document.languages)
-        self.set_languages(languages)
 
     # Runs
 

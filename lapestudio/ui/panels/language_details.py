@@ -1,24 +1,27 @@
-"""One language of the project: its files, how much is in them, how they begin, and what is wrong with them."""
+"""One language of the project: how much text it has, what that means, its files, and what is left out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from lapestudio.core.project import ProjectLanguage
+from lapestudio.core.text_settings import CleaningSettings, ReadingOptions
+from lapestudio.ui.panels import corpus_verdicts
+from lapestudio.ui.panels.cleaning_box import CleaningBox
+from lapestudio.ui.panels.corpus_files import CorpusFiles
+from lapestudio.ui.panels.panel import ScrollingColumn
 from lapestudio.ui.session import ProjectSession
-from lapestudio.ui.text import count_text, is_right_to_left, language_text, path_text
+from lapestudio.ui.text import language_text, short_count_text
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.card import Card
 from lapestudio.ui.widgets.figure_row import FigureRow
-from lapestudio.ui.widgets.file_drop_list import FileDropList
-from lapestudio.ui.widgets.labels import button, label
+from lapestudio.ui.widgets.fold import Fold
+from lapestudio.ui.widgets.labels import Role, button, label, set_role
 from lapestudio.ui.widgets.message_bar import MessageBar
 
-_FILES_HEIGHT = 112
-_PREVIEW_HEIGHT = 150
+_ROLES: dict[str, Role] = {"good": "success", "note": "muted", "warning": "danger"}
 
 
 class LanguageDetails(Card):
@@ -30,9 +33,13 @@ class LanguageDetails(Card):
 
     Signals:
         remove_requested: code of the language that shall go.
+        file_chosen: the path of the one file that is selected, or None.
+        examples_requested: a cleaning setting, and what it is called.
     """
 
     remove_requested = Signal(str)
+    file_chosen = Signal(object)
+    examples_requested = Signal(str, str)
 
     def __init__(self, session: ProjectSession, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
@@ -40,7 +47,7 @@ class LanguageDetails(Card):
         self._code: str | None = None
         self._name = label("", "heading", parent=self, wraps=False)
         self._empty = label(
-            self.tr("Add a language at the side: type its name or code. Then drop its text files here."),
+            self.tr("Add a language at the side: type its name or code. Then drop its files here."),
             "muted",
             parent=self,
         )
@@ -51,52 +58,82 @@ class LanguageDetails(Card):
         self.header.addWidget(self._remove)
         self.body.addLayout(self.header)
         self.body.addWidget(self._empty)
+        self._area = ScrollingColumn(self)
+        self._area.column.setSpacing(Space.M)
+        self.body.addWidget(self._area, 1)
         self._problems = MessageBar(self)
-        self.body.addWidget(self._problems)
+        self._area.column.addWidget(self._problems)
         self._figures = self._make_figures()
-        self.body.addWidget(self._figures)
-        self._add_files()
-        self._add_preview()
-        self.setAcceptDrops(True)
+        self._area.column.addWidget(self._figures)
+        self._verdicts = [label("", "muted", parent=self) for _ in range(4)]
+        for verdict in self._verdicts:
+            self._area.column.addWidget(verdict)
+        self.corpus_files = CorpusFiles(session, self)
+        self.corpus_files.file_chosen.connect(self.file_chosen)
+        self._area.column.addWidget(self.corpus_files, 1)
+        self.cleaning = CleaningBox(self)
+        self.cleaning.settings_changed.connect(self._on_cleaning_changed)
+        self.cleaning.examples_requested.connect(self._on_examples_requested)
+        self.cleaning_fold = Fold(self.tr("What is left out"), self.cleaning, name="cleaningFold", parent=self)
+        self._area.column.addWidget(self.cleaning_fold)
         session.survey.language_changed.connect(self._on_language_changed)
+        session.survey.progress_changed.connect(self._on_language_progressed)
         session.survey.tokens_changed.connect(self._show_figures)
         self.show_language(None)
+
+    @property
+    def files(self) -> QWidget:
+        """The list of files."""
+        return self.corpus_files.files
 
     def show_language(self, code: str | None) -> None:
         """Show another language."""
         self._code = code
         has_language = code is not None
-        for part in (self._remove, self._figures, self._files_box, self._preview_box):
-            part.setVisible(has_language)
+        self._remove.setVisible(has_language)
+        self._area.setVisible(has_language)
         self._empty.setVisible(not has_language)
         self._name.setText(self.tr("Text by language") if code is None else language_text(code))
         self._problems.clear()
+        self.corpus_files.show_language(code)
         if code is not None:
-            self._show_files()
             self._show_figures()
-            self._show_preview()
+            self._show_findings()
 
     def add_paths(self, paths: Sequence[Path]) -> None:
         """Add files and folders to the language."""
+        self.corpus_files.add_paths(paths)
+
+    def set_options(self, path: Path, options: ReadingOptions, *, for_all: bool) -> None:
+        """Keep how a file is read, or all such files of its folder."""
         if self._code is None:
             return
         project = self._session.project
+        key = str(project.relative(path.parent / f"*{path.suffix.lower()}" if for_all else path))
 
-        def with_paths(language: ProjectLanguage) -> ProjectLanguage:
-            new = [project.relative(path) for path in paths]
-            known = {*language.paths, *language.held_out}
-            added = tuple(path for path in dict.fromkeys(new) if path not in known)
-            return language.model_copy(update={"paths": language.paths + added})
+        def with_options(language: ProjectLanguage) -> ProjectLanguage:
+            reading = {name: kept for name, kept in language.reading.items() if name != key}
+            if for_all:
+                # What is meant for all must not be hidden by what was meant for this one.
+                reading.pop(str(project.relative(path)), None)
+            if options != ReadingOptions():
+                reading[key] = options
+            return language.model_copy(update={"reading": reading})
 
-        self._session.change_language(self._code, with_paths)
-        self._show_files()
+        self._session.change_language(
+            self._code, self.tr("read {file} differently").format(file=path.name), with_options
+        )
 
     def _make_figures(self) -> FigureRow:
         return FigureRow(
             (
-                ("files", self.tr("files"), ""),
-                ("characters", self.tr("characters"), ""),
+                (
+                    "segments",
+                    self.tr("segments"),
+                    self.tr("Lines, sentences, annotations or paragraphs of your files."),
+                ),
                 ("words", self.tr("words"), self.tr("Runs of letters between spaces; some writings have no spaces.")),
+                ("characters", self.tr("characters"), ""),
                 (
                     "tokens",
                     self.tr("tokens"),
@@ -108,76 +145,6 @@ class LanguageDetails(Card):
             self,
         )
 
-    def _add_files(self) -> None:
-        self._files_box = QWidget(self)
-        box = Card.column(self._files_box)
-        self.files = FileDropList(self._files_box)
-        self.files.setObjectName("languageFiles")
-        self.files.setAccessibleName(self.tr("Files of this language; drop files and folders here"))
-        self.files.setFixedHeight(_FILES_HEIGHT)
-        self.files.paths_dropped.connect(self.add_paths)
-        self.files.itemSelectionChanged.connect(self._on_selection_changed)
-        QShortcut(
-            QKeySequence.StandardKey.Delete,
-            self.files,
-            context=Qt.ShortcutContext.WidgetShortcut,
-        ).activated.connect(self._on_remove_files_clicked)
-        add = button(self.tr("Add files…"), name="addFiles", parent=self._files_box)
-        add.clicked.connect(self._on_add_files_clicked)
-        folder = button(self.tr("Add folder…"), name="addFolder", parent=self._files_box)
-        folder.clicked.connect(self._on_add_folder_clicked)
-        self._remove_files = button(self.tr("Remove"), name="removeFiles", parent=self._files_box)
-        self._remove_files.clicked.connect(self._on_remove_files_clicked)
-        self._hold_out = button(self.tr("Keep for testing"), name="holdOut", parent=self._files_box)
-        self._hold_out.setToolTip(
-            self.tr("Text kept for testing is never trained on; it shows whether the model has really learnt.")
-        )
-        self._hold_out.clicked.connect(self._on_hold_out_clicked)
-        hint = label(self.tr("Drop files or folders here: plain text or JSON Lines, in UTF-8."), "muted", parent=self)
-        line = QHBoxLayout()
-        line.setSpacing(Space.S)
-        for made in (add, folder, self._remove_files, self._hold_out):
-            line.addWidget(made)
-        line.addStretch(1)
-        box.addWidget(hint)
-        box.addWidget(self.files)
-        box.addLayout(line)
-        self.body.addWidget(self._files_box)
-
-    def _add_preview(self) -> None:
-        self._preview_box = QWidget(self)
-        box = Card.column(self._preview_box)
-        self.preview = QListWidget(self._preview_box)
-        self.preview.setObjectName("preview")
-        self.preview.setAccessibleName(self.tr("How the text begins"))
-        self.preview.setWordWrap(True)
-        self.preview.setSelectionMode(QListWidget.SelectionMode.NoSelection)
-        self.preview.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
-        self.preview.setMinimumHeight(_PREVIEW_HEIGHT)
-        self.preview.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.preview.setResizeMode(QListWidget.ResizeMode.Adjust)
-        self.preview.setTextElideMode(Qt.TextElideMode.ElideNone)
-        box.addWidget(label(self.tr("How the text begins"), "strong", parent=self._preview_box, wraps=False))
-        box.addWidget(self.preview, 1)
-        self.body.addWidget(self._preview_box, 1)
-
-    def _show_files(self) -> None:
-        self.files.clear()
-        if self._code is None:
-            return
-        language = self._session.project.language(self._code)
-        for path in language.paths:
-            self._add_item(path, path_text(path))
-        for path in language.held_out:
-            self._add_item(path, self.tr("{file} (kept for testing)").format(file=path_text(path)))
-        self._on_selection_changed()
-
-    def _add_item(self, path: Path, text: str) -> None:
-        item = QListWidgetItem(text)
-        item.setData(Qt.ItemDataRole.UserRole, path)
-        item.setToolTip(path_text(self._session.project.resolve(path)))
-        self.files.addItem(item)
-
     @Slot()
     def _show_figures(self) -> None:
         if self._code is None:
@@ -185,98 +152,73 @@ class LanguageDetails(Card):
         survey = self._session.survey
         summary, tokens = survey.summaries.get(self._code), survey.tokens.get(self._code)
         waiting = "…" if survey.is_reading(self._code) else ""
-        for key in ("files", "characters", "words"):
-            known = waiting if summary is None else count_text(getattr(summary, f"num_{key}"))
+        for key in ("segments", "words", "characters"):
+            known = waiting if summary is None else short_count_text(getattr(summary, f"num_{key}"))
             self._figures.set_value(key, known)
+        if summary is None and self._code in survey.characters_read:
+            self._figures.set_value("characters", f"{short_count_text(survey.characters_read[self._code])}…")
         if tokens is not None:
-            self._figures.set_value("tokens", count_text(tokens))
+            self._figures.set_value("tokens", short_count_text(tokens))
         else:
             self._figures.set_value("tokens", "…" if survey.is_counting else "")
+        self._show_verdicts()
 
-    def _show_preview(self) -> None:
-        self.preview.clear()
-        self._problems.clear()
-        summary = self._session.survey.summaries.get(self._code or "")
-        if summary is None:
+    def _show_verdicts(self) -> None:
+        survey = self._session.survey
+        summary = survey.summaries.get(self._code or "")
+        found: list[corpus_verdicts.Verdict | None] = []
+        if summary is not None and summary.num_segments:
+            found = [
+                corpus_verdicts.fertility(summary, survey.tokens.get(summary.language)),
+                corpus_verdicts.language(summary),
+                corpus_verdicts.scripts(summary),
+                corpus_verdicts.repetitions(summary),
+            ]
+        verdicts = [verdict for verdict in found if verdict is not None]
+        for place, shown in enumerate(self._verdicts):
+            shown.setVisible(place < len(verdicts))
+            if place < len(verdicts):
+                level, text = verdicts[place]
+                shown.setText(text)
+                set_role(shown, _ROLES[level])
+
+    def _show_findings(self) -> None:
+        if self._code is None:
             return
-        direction = (
-            Qt.LayoutDirection.RightToLeft if is_right_to_left(summary.language) else Qt.LayoutDirection.LeftToRight
-        )
-        self.preview.setLayoutDirection(direction)
-        for segment in summary.preview:
-            item = QListWidgetItem(segment.text)
-            item.setToolTip(segment.location)
-            self.preview.addItem(item)
-        if summary.problems:
+        summary = self._session.survey.summaries.get(self._code)
+        self.cleaning.show_language(self._session.project.language(self._code).cleaning, summary)
+        self._problems.clear()
+        if summary is not None and summary.problems:
             first, *others = summary.problems
-            more = self.tr("Further problems: {number}.").format(number=count_text(len(others))) if others else ""
+            more = self.tr("Further problems: %n.", "", len(others)) if others else ""
             self._problems.show_message("warning", f"{first} {more}".strip(), "\n".join(others))
 
     @Slot(str)
     def _on_language_changed(self, code: str) -> None:
+        known = {language.code for language in self._session.document.languages}
+        if code == self._code and code in known:
+            self._show_figures()
+            self._show_findings()
+            self.corpus_files.show_language(code)
+
+    @Slot(str)
+    def _on_language_progressed(self, code: str) -> None:
         if code == self._code:
             self._show_figures()
-            self._show_preview()
 
-    @Slot()
-    def _on_selection_changed(self) -> None:
-        has_selection = bool(self.files.selectedItems())
-        self._remove_files.setEnabled(has_selection)
-        self._hold_out.setEnabled(has_selection)
-
-    @Slot()
-    def _on_add_files_clicked(self) -> None:
-        names, _filter = QFileDialog.getOpenFileNames(
-            self,
-            self.tr("Add files"),
-            str(self._session.project.folder),
-            self.tr("Text (*.txt *.text *.jsonl *.ndjson *.jsonlines);;All files (*)"),
-        )
-        self.add_paths([Path(name) for name in names])
-
-    @Slot()
-    def _on_add_folder_clicked(self) -> None:
-        name = QFileDialog.getExistingDirectory(self, self.tr("Add a folder"), str(self._session.project.folder))
-        if name:
-            self.add_paths([Path(name)])
-
-    @Slot()
-    def _on_remove_files_clicked(self) -> None:
-        chosen = self._chosen_paths()
-
-        def without(language: ProjectLanguage) -> ProjectLanguage:
-            return language.model_copy(
-                update={
-                    "paths": tuple(path for path in language.paths if path not in chosen),
-                    "held_out": tuple(path for path in language.held_out if path not in chosen),
-                }
+    @Slot(object)
+    def _on_cleaning_changed(self, settings: CleaningSettings) -> None:
+        if self._code is not None:
+            self._session.change_language(
+                self._code,
+                self.tr("change what is left out"),
+                lambda language: language.model_copy(update={"cleaning": settings}),
             )
 
-        self._change(without)
-
-    @Slot()
-    def _on_hold_out_clicked(self) -> None:
-        chosen = self._chosen_paths()
-
-        def moved(language: ProjectLanguage) -> ProjectLanguage:
-            paths = tuple(path for path in language.paths if path not in chosen)
-            held_out = tuple(path for path in language.held_out if path not in chosen)
-            return language.model_copy(
-                update={
-                    "paths": paths + tuple(path for path in language.held_out if path in chosen),
-                    "held_out": held_out + tuple(path for path in language.paths if path in chosen),
-                }
-            )
-
-        self._change(moved)
-
-    def _change(self, change: Callable[[ProjectLanguage], ProjectLanguage]) -> None:
-        if self._code is not None and self.files.selectedItems():
-            self._session.change_language(self._code, change)
-            self._show_files()
-
-    def _chosen_paths(self) -> set[Path]:
-        return {item.data(Qt.ItemDataRole.UserRole) for item in self.files.selectedItems()}
+    @Slot(str)
+    def _on_examples_requested(self, setting: str) -> None:
+        box = self.cleaning.boxes.get(setting)
+        self.examples_requested.emit(setting, box.text() if box is not None else self.tr("Too short"))
 
     @Slot()
     def _on_remove_clicked(self) -> None:

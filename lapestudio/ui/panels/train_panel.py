@@ -261,6 +261,8 @@ class TrainPanel(RunPanel):
             language=target,
             paths=corpus.paths,
             validation_paths=tuple(project.resolve(path) for path in held_out),
+            reading=corpus.reading,
+            cleaning=corpus.cleaning,
             controls=tuple(control for control in controls if isinstance(control, CorpusSource)),
             settings=document.train,
         )
