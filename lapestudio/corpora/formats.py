@@ -6,12 +6,62 @@ The content decides; the ending does only where that says nothing.
 import codecs
 
 from lapestudio.core.errors import UserError
-from lapestudio.corpora import jsonl, plain_text
+from lapestudio.corpora import (
+    conllu,
+    elan,
+    epub,
+    flex,
+    gettext_catalogues,
+    jsonl,
+    open_documents,
+    parallel_lines,
+    parquet,
+    pdf,
+    plain_text,
+    rich_text,
+    spreadsheets,
+    subtitles,
+    tables,
+    tei,
+    textgrid,
+    tmx,
+    toolbox,
+    usfm,
+    web_pages,
+    wikipedia,
+    word_documents,
+    xliff,
+)
 from lapestudio.corpora.reader import Head, Reader, Reading
 from lapestudio.corpora.source_file import SourceFile
 from lapestudio.corpora.text_lines import read_head
 
-READERS: tuple[Reader, ...] = (jsonl.READER,)
+READERS: tuple[Reader, ...] = (
+    parquet.READER,
+    spreadsheets.READER,
+    word_documents.READER,
+    open_documents.READER,
+    epub.READER,
+    pdf.READER,
+    rich_text.READER,
+    elan.READER,
+    textgrid.READER,
+    flex.READER,
+    tei.READER,
+    tmx.READER,
+    xliff.READER,
+    usfm.USX_READER,
+    wikipedia.READER,
+    web_pages.READER,
+    gettext_catalogues.READER,
+    usfm.READER,
+    toolbox.READER,
+    subtitles.READER,
+    conllu.READER,
+    jsonl.READER,
+    parallel_lines.READER,
+    tables.READER,
+)
 """All formats but plain text; where several recognise a file, the first one takes it."""
 _BINARY_FORMATS = {
     b"PK\x03\x04": "a zip archive or an office document without text",

@@ -2,23 +2,35 @@
 
 from collections.abc import Iterator
 
+from lapestudio.corpora.mojibake import repaired
 from lapestudio.corpora.reader import Reader, Reading
 from lapestudio.corpora.segment import Segment
 from lapestudio.corpora.source_file import SourceFile
 from lapestudio.corpora.text_lines import read_lines
 
+_LOOKED_AT = 20_000
+
 
 def read_plain_text(file: SourceFile, reading: Reading) -> Iterator[Segment]:
-    """Stream the lines of a text file.
+    """Stream the lines of a text file; warn where lines look as if they were stored twice.
 
     Raises:
         UserError: not readable, empty or binary.
     """
     document = str(file)
+    first_damaged = num_damaged = 0
     for number, line in read_lines(file, reading):
         text = line.strip()
         if text:
+            if number < _LOOKED_AT and not text.isascii() and repaired(text) is not None:
+                first_damaged, num_damaged = first_damaged or number, num_damaged + 1
             yield Segment(text, document, f"line {number}")
+    if num_damaged:
+        others = f" and {num_damaged - 1:,} more" if num_damaged > 1 else ""
+        reading.warn(
+            f"{file}, line {first_damaged}{others}: the letters look as if they were stored twice; repair them with "
+            "the cleaning step for it, or choose another encoding."
+        )
 
 
 READER = Reader(

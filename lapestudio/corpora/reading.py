@@ -152,7 +152,7 @@ def source_files(paths: Iterable[Path], report: Report = stop_at_fault) -> Itera
                 continue
             seen.add(resolved)
             try:
-                yield from expand(SourceFile(path=file), report)
+                yield from expand(SourceFile(path=file), report, is_candidate)
             except UserError as error:
                 report(str(error))
     if not any_path:

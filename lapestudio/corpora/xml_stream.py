@@ -5,7 +5,7 @@ Names come without their namespaces, since the same format is written with and w
 
 import codecs
 from collections.abc import Collection, Iterator
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -58,6 +58,27 @@ def xml_document(file: SourceFile, reading: Reading) -> Element:
     return next(iter(collector.take()))
 
 
+Event = tuple[Literal["start", "end", "text"], str, dict[str, str] | str]
+
+
+def xml_events(file: SourceFile, reading: Reading) -> Iterator[Event]:
+    """Stream starts (with attributes) and ends of elements and the text between: for markers in running text.
+
+    Raises:
+        UserError: as `xml_elements`.
+    """
+    events: list[Event] = []
+    collector = _Collector(file, frozenset())
+    collector.report_to(events)
+    with file.open() as stream:
+        for chunk in _chunks(stream, reading, collector):
+            collector.feed(chunk)
+            yield from events
+            events.clear()
+        collector.feed("", is_last=True)
+        yield from events
+
+
 def text_of(element: Element) -> str:
     """Return all text in an element, with runs of white space as one space."""
     return " ".join("".join(element.itertext()).split())
@@ -104,6 +125,14 @@ class _Collector:
         self._depth = 0
         self._size = 0
         self._done: list[Element] = []
+        self._events: list[Event] = []
+
+    def report_to(self, events: list["Event"]) -> None:
+        """Build nothing; note everything in `events`."""
+        self._events = events
+        self._parser.StartElementHandler = self._note_start
+        self._parser.EndElementHandler = self._note_end
+        self._parser.CharacterDataHandler = lambda text: events.append(("text", "", text))
 
     def feed(self, data: str | bytes, *, is_last: bool = False) -> None:
         try:
@@ -118,15 +147,26 @@ class _Collector:
         done, self._done = self._done, []
         return done
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        name = name.rpartition(":")[2]
+    def _note_start(self, name: str, attributes: dict[str, str]) -> None:
+        self._go_deeper()
+        self._events.append(("start", name.rpartition(":")[2], _plain(attributes)))
+
+    def _note_end(self, name: str) -> None:
+        self._depth -= 1
+        self._events.append(("end", name.rpartition(":")[2], ""))
+
+    def _go_deeper(self) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise UserError(
                 f"{self.file}, line {self._parser.CurrentLineNumber}: elements inside elements more than "
                 f"{MAX_DEPTH} deep; this is no document."
             )
-        plain = {key.rpartition(":")[2]: value for key, value in attributes.items() if not key.startswith("xmlns")}
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
+        self._go_deeper()
+        plain = _plain(attributes)
         if self._builder is None:
             if self._names is not None and name not in self._names:
                 self._around.append((name, plain.get("lang") or (self._around[-1][1] if self._around else None)))
@@ -164,3 +204,8 @@ class _Collector:
             f'{self.file} declares the entity "{name}", which documents from strangers must not; export it again '
             "without a DOCTYPE."
         )
+
+
+def _plain(attributes: dict[str, str]) -> dict[str, str]:
+    """Return attributes without namespaces and their declarations."""
+    return {key.rpartition(":")[2]: value for key, value in attributes.items() if not key.startswith("xmlns")}

@@ -41,6 +41,7 @@ QLabel[role="figure"] {{ font-size: {base_pt * 1.5:.1f}pt; font-weight: 600; }}
 QLabel[role="muted"], QLabel#plotExplanation, QLabel#plotHover {{ color: {c.muted}; }}
 QLabel[role="strong"] {{ font-weight: 600; }}
 QLabel[role="success"] {{ color: {c.success}; font-weight: 600; }}
+QLabel[role="warning"] {{ color: {c.warning}; }}
 QLabel[role="danger"] {{ color: {c.danger}; font-weight: 600; }}
 QToolTip {{ background: {c.surface}; color: {c.text}; border: 1px solid {c.border_strong}; padding: {Space.S}px; }}
 """

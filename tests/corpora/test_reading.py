@@ -9,7 +9,7 @@ import pytest
 
 from lapestudio.core.errors import UserError
 from lapestudio.core.text_settings import ReadingOptions
-from lapestudio.corpora import jsonl, plain_text, text_lines
+from lapestudio.corpora import columns, jsonl, plain_text, text_lines
 from lapestudio.corpora.formats import reader_for
 from lapestudio.corpora.reader import Reading
 from lapestudio.corpora.reading import ReadingLog, find_all_files, find_files, find_unreadable_files, read, read_all
@@ -99,7 +99,7 @@ def test_the_reference_text_is_read_line_by_line(shared_dir: Path) -> None:
 # JSON Lines
 
 
-@pytest.mark.parametrize("key", jsonl.TEXT_KEYS)
+@pytest.mark.parametrize("key", columns.TEXT_NAMES)
 def test_the_text_is_found_under_usual_keys(tmp_path: Path, key: str) -> None:
     file = write(tmp_path / "a.jsonl", json.dumps({"id": "x", key: "Kelma"}) + "\n")
     [segment] = read(file)

@@ -17,7 +17,7 @@ from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.file_drop_list import FileDropList
 from lapestudio.ui.widgets.labels import button, label
 
-_HEIGHT = 150
+_HEIGHT = 190
 _MOST_INSIDE = 300
 _PATH = Qt.ItemDataRole.UserRole
 _IS_ADDED = Qt.ItemDataRole.UserRole + 1
@@ -43,7 +43,8 @@ class CorpusFiles(QWidget):
         self.files = FileDropList(self)
         self.files.setObjectName("languageFiles")
         self.files.setAccessibleName(self.tr("Files of this language; drop files and folders here"))
-        self.files.setMinimumHeight(_HEIGHT)
+        self.files.setFixedHeight(_HEIGHT)
+        self.files.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.files.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.files.paths_dropped.connect(self.add_paths)
         self.files.itemSelectionChanged.connect(self._on_selection_changed)
@@ -90,11 +91,12 @@ class CorpusFiles(QWidget):
         self.show_language(self._code)
 
     def _lay_out(self) -> None:
-        line = QHBoxLayout()
-        line.setSpacing(Space.S)
-        for made in (self._add_files, self._add_folder, self._remove, self._hold_out):
-            line.addWidget(made)
-        line.addStretch(1)
+        add, change = QHBoxLayout(), QHBoxLayout()
+        for line, buttons in ((add, (self._add_files, self._add_folder)), (change, (self._remove, self._hold_out))):
+            line.setSpacing(Space.S)
+            for made in buttons:
+                line.addWidget(made)
+            line.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(Space.S)
@@ -103,8 +105,9 @@ class CorpusFiles(QWidget):
             "Paratext, subtitles, archives and more. Your files are never changed."
         )
         layout.addWidget(label(hint, "muted", parent=self))
-        layout.addWidget(self.files, 1)
-        layout.addLayout(line)
+        layout.addLayout(add)
+        layout.addWidget(self.files)
+        layout.addLayout(change)
 
     def _fill(self, code: str, chosen: Iterable[Path]) -> None:
         language = self._session.project.language(code)

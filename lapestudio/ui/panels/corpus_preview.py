@@ -109,6 +109,8 @@ class CorpusPreview(Card):
         made.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         made.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        # Lines are broken for the width that is left beside the bar: it must not come and go.
+        made.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         made.setResizeMode(QListWidget.ResizeMode.Adjust)
         made.setTextElideMode(Qt.TextElideMode.ElideNone)
         return made

@@ -21,7 +21,7 @@ from lapestudio.ui.widgets.fold import Fold
 from lapestudio.ui.widgets.labels import Role, button, label, set_role
 from lapestudio.ui.widgets.message_bar import MessageBar
 
-_ROLES: dict[str, Role] = {"good": "success", "note": "muted", "warning": "danger"}
+_ROLES: dict[str, Role] = {"good": "muted", "note": "muted", "warning": "warning"}
 
 
 class LanguageDetails(Card):
@@ -70,12 +70,13 @@ class LanguageDetails(Card):
             self._area.column.addWidget(verdict)
         self.corpus_files = CorpusFiles(session, self)
         self.corpus_files.file_chosen.connect(self.file_chosen)
-        self._area.column.addWidget(self.corpus_files, 1)
+        self._area.column.addWidget(self.corpus_files)
         self.cleaning = CleaningBox(self)
         self.cleaning.settings_changed.connect(self._on_cleaning_changed)
         self.cleaning.examples_requested.connect(self._on_examples_requested)
         self.cleaning_fold = Fold(self.tr("What is left out"), self.cleaning, name="cleaningFold", parent=self)
         self._area.column.addWidget(self.cleaning_fold)
+        self._area.column.addStretch(1)
         session.survey.language_changed.connect(self._on_language_changed)
         session.survey.progress_changed.connect(self._on_language_progressed)
         session.survey.tokens_changed.connect(self._show_figures)
@@ -143,6 +144,7 @@ class LanguageDetails(Card):
                 ),
             ),
             self,
+            spacing=Space.M,
         )
 
     @Slot()

@@ -15,7 +15,7 @@ from lapestudio.ui.widgets.file_drop_list import dropped_paths
 
 Index = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
-_NAME, _TEXT, _TOKENS = range(3)
+_NAME, _TEXT = range(2)
 
 
 class LanguageTableModel(QAbstractTableModel):
@@ -32,7 +32,6 @@ class LanguageTableModel(QAbstractTableModel):
         self._codes = [language.code for language in session.document.languages]
         session.document_changed.connect(self._on_document_changed)
         session.survey.language_changed.connect(self._on_language_changed)
-        session.survey.tokens_changed.connect(self._on_tokens_changed)
 
     def code_at(self, row: int) -> str | None:
         """Return the code of a row's language."""
@@ -48,7 +47,7 @@ class LanguageTableModel(QAbstractTableModel):
 
     def columnCount(self, parent: Index = _NO_PARENT) -> int:  # noqa: N802 - Qt's name
         """Return the number of columns."""
-        return 0 if parent.isValid() else 3
+        return 0 if parent.isValid() else 2
 
     def headerData(  # noqa: N802 - Qt's name
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
@@ -60,7 +59,7 @@ class LanguageTableModel(QAbstractTableModel):
             return _alignment(section)
         if role != Qt.ItemDataRole.DisplayRole:
             return None
-        headings = (self.tr("Language"), self.tr("Characters"), self.tr("Tokens"))
+        headings = (self.tr("Language"), self.tr("Characters"))
         return headings[section] if 0 <= section < len(headings) else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -92,15 +91,10 @@ class LanguageTableModel(QAbstractTableModel):
         if column == _NAME:
             return isolate(language_name(code))
         survey = self._session.survey
-        if column == _TEXT:
-            if survey.is_reading(code):
-                return "…"
-            summary = survey.summaries.get(code)
-            return UNKNOWN if summary is None else short_count_text(summary.num_characters)
-        tokens = survey.tokens.get(code)
-        if tokens is None:
-            return "…" if survey.is_counting and code in survey.summaries else UNKNOWN
-        return short_count_text(tokens)
+        if survey.is_reading(code):
+            return "…"
+        summary = survey.summaries.get(code)
+        return UNKNOWN if summary is None else short_count_text(summary.num_characters)
 
     def _on_document_changed(self) -> None:
         codes = [language.code for language in self._session.document.languages]
@@ -113,10 +107,6 @@ class LanguageTableModel(QAbstractTableModel):
         row = self.row_of(code)
         if row >= 0:
             self.dataChanged.emit(self.index(row, 0), self.index(row, self.columnCount() - 1))
-
-    def _on_tokens_changed(self) -> None:
-        if self._codes:
-            self.dataChanged.emit(self.index(0, _TOKENS), self.index(len(self._codes) - 1, _TOKENS))
 
 
 class LanguageTableView(QTableView):

@@ -22,7 +22,7 @@ from lapestudio.ui.widgets.file_drop_list import dropped_paths
 from lapestudio.ui.widgets.labels import label
 from lapestudio.ui.widgets.language_search import LanguageSearch
 
-_LANGUAGES_WIDTH = 248
+_LANGUAGES_WIDTH = 232
 
 
 class LanguagesPanel(Panel):
@@ -97,8 +97,8 @@ class LanguagesPanel(Panel):
         line.setSpacing(Space.M)
         line.setContentsMargins(0, 0, 0, Space.M)
         line.addWidget(card)
-        line.addWidget(self.details, 5)
-        line.addWidget(self.preview, 4)
+        line.addWidget(self.details, 6)
+        line.addWidget(self.preview, 5)
         self.outer.addLayout(line, 1)
 
     @Slot(object)

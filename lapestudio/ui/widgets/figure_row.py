@@ -17,15 +17,18 @@ class FigureRow(QWidget):
     Args:
         names: (key, name, explanation or nothing) of each figure.
         parent: the Qt parent.
+        spacing: pixels between two figures.
     """
 
-    def __init__(self, names: Sequence[tuple[str, str, str]], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, names: Sequence[tuple[str, str, str]], parent: QWidget | None = None, *, spacing: int = Space.XL
+    ) -> None:
         super().__init__(parent)
         self._values: dict[str, QLabel] = {}
         self._names = {key: name for key, name, _help in names}
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(Space.XL)
+        layout.setSpacing(spacing)
         for key, name, help_text in names:
             layout.addLayout(self._column(key, name, help_text))
         layout.addStretch(1)

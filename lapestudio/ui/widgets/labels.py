@@ -6,7 +6,18 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QPushButton, QSizePolicy, QWidget
 
 Role = Literal[
-    "title", "heading", "figure", "muted", "strong", "success", "danger", "body", "stepName", "stepState", "wordmark"
+    "title",
+    "heading",
+    "figure",
+    "muted",
+    "strong",
+    "success",
+    "warning",
+    "danger",
+    "body",
+    "stepName",
+    "stepState",
+    "wordmark",
 ]
 ButtonKind = Literal["plain", "primary", "link", "choice"]
 
