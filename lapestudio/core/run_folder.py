@@ -106,6 +106,16 @@ class RunFolder:
         return self.path / "stop"
 
     @property
+    def split_file(self) -> Path:
+        """How a training's text was split."""
+        return self.path / "split.json"
+
+    @property
+    def test_text_file(self) -> Path:
+        """Text that a training kept for a last test."""
+        return self.path / "test.jsonl"
+
+    @property
     def counts_file(self) -> Path:
         """Activation counts."""
         return self.path / "counts.safetensors"

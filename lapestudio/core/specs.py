@@ -88,6 +88,8 @@ class TrainSettings(Settings):
     """Steps between two validations."""
     validation_share: float = Field(default=0.05, gt=0, le=0.5)
     """Share of the text held out for validation when no validation files are given."""
+    test_share: float = Field(default=0.0, ge=0, le=0.5)
+    """Share of the text that training never sees, written beside the run for a last test; 0: none."""
     max_validation_tokens: int = Field(default=16_384, ge=64)
     """At most so many tokens of each language in a validation."""
     seed: int = Field(default=1, ge=0, le=2**31 - 1)

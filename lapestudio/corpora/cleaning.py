@@ -37,9 +37,12 @@ _NAMES = {
     "remove_near_duplicates": "near duplicate",
     "empty": "empty",
 }
-# Tags have a name right after the bracket, so that "a < b" and "<<words>>" stay.
+# Tags have a name right after the bracket, so that "a < b" stays, and so do <<words>>.
+_TAG = r"(?<!<)</?{name}(?:\s[^<>]*)?/?>(?!>)"
 _MARKUP = (
-    (re.compile(r"<!--.*?-->|</?[a-zA-Z][a-zA-Z0-9:-]*(?:\s[^<>]*)?/?>", re.DOTALL), " "),
+    (re.compile(r"<!--.*?-->", re.DOTALL), " "),
+    (re.compile(_TAG.format(name="(?:a|b|i|u|s|em|strong|span|sub|sup|font|small|big|mark|wbr)")), ""),
+    (re.compile(_TAG.format(name="[a-zA-Z][a-zA-Z0-9:-]*")), " "),
     (re.compile(r"\{\{[^{}]*\}\}|\{\|.*?\|\}|\[\[(?:File|Image|Category):[^\[\]]*\]\]", re.DOTALL), " "),
     (re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),
     (re.compile(r"\[https?://\S+ ([^\[\]]*)\]"), r"\1"),
@@ -190,7 +193,7 @@ def without_markup(text: str) -> str:
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
     text = _ENTITY.sub(lambda match: html.unescape(match.group()), text)
-    return " ".join(text.split(" ")).strip() if "  " not in text else re.sub(" +", " ", text).strip()
+    return re.sub(" +", " ", text).strip()
 
 
 def _kept(segments: list[Segment], is_good: list[bool], setting: str, log: CleaningLog) -> list[Segment]:

@@ -1,4 +1,4 @@
-"""One corpus to two: text to train on and text to validate on, which have no sentence in common.
+"""One corpus to text to train on, to validate on and to test with, which have no sentence in common.
 
 The corpus is read twice and never held in memory, as long as it is given as something that can be read again.
 """
@@ -7,12 +7,14 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapestudio.core.errors import UserError
 from lapestudio.corpora.segment import Segment
+from lapestudio.corpora.text_key import text_key
 
 MIN_DOCUMENTS = 20
 """From so many documents on, whole documents are held out: their sentences resemble each other."""
@@ -20,17 +22,24 @@ _MAX_OVERSHOOT = 1.5
 
 
 class SegmentView:
-    """The segments on one side of a split, picked out of the whole corpus each time it is gone through."""
+    """Some of the segments of a corpus, picked out each time it is gone through.
 
-    def __init__(self, segments: Iterable[Segment], held_out: frozenset[int], *, validation: bool, size: int) -> None:
+    Args:
+        segments: the corpus.
+        keys: text keys.
+        inside: whether the segments with these keys are meant, or the others.
+        size: how many they are.
+    """
+
+    def __init__(self, segments: Iterable[Segment], keys: frozenset[int], *, inside: bool, size: int) -> None:
         self._segments = segments
-        self._held_out = held_out
-        self._validation = validation
+        self._keys = keys
+        self._inside = inside
         self._size = size
 
     def __iter__(self) -> Iterator[Segment]:
         for segment in self._segments:
-            if (_text_key(segment.text) in self._held_out) == self._validation:
+            if (text_key(segment.text) in self._keys) == self._inside:
                 yield segment
 
     def __len__(self) -> int:
@@ -38,15 +47,41 @@ class SegmentView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SideRecord:
+    """What one side of a split holds."""
+
+    num_segments: int
+    num_characters: int
+    fingerprint: str
+    """16 hex digits that stand for the set of its texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRecord:
+    """What a run writes down about its split, so that it can be told whether another one has the same."""
+
+    seed: int
+    by: Literal["document", "segment"]
+    training: SideRecord
+    validation: SideRecord
+    test: SideRecord | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """Two views that together hold every segment of the corpus once, in its order."""
+    """Views that together hold every segment of the corpus once, in its order."""
 
     training: SegmentView
     validation: SegmentView
+    test: SegmentView | None
+    """Nothing where no share of it was asked for."""
+    record: SplitRecord
 
 
-def split_segments(segments: Iterable[Segment], *, validation_share: float, seed: int) -> Split:
-    """Hold out a share of a corpus for validation.
+def split_segments(
+    segments: Iterable[Segment], *, validation_share: float, test_share: float = 0.0, seed: int
+) -> Split:
+    """Hold out shares of a corpus for validation and for a test.
 
     The same text and seed give the same split, wherever the files lie and in whatever order they come. Segments that
     are equal but for case and spacing stay on one side. Documents stay whole where there are `MIN_DOCUMENTS` of them,
@@ -55,30 +90,64 @@ def split_segments(segments: Iterable[Segment], *, validation_share: float, seed
     Args:
         segments: a list or another collection that can be gone through again; of an iterator a list is made.
         validation_share: wanted share of the characters, in (0, 1).
+        test_share: wanted share of the characters, in [0, 1); 0: no test side.
         seed: picks one of the possible splits.
 
     Raises:
-        ValueError: `validation_share` is out of range.
-        UserError: fewer than two different segments.
+        ValueError: a share is out of range, or the two leave nothing to train on.
+        UserError: fewer different segments than sides.
     """
-    if not 0 < validation_share < 1:
-        raise ValueError(f"validation_share must lie between 0 and 1, not {validation_share}")
+    if not (0 < validation_share < 1 and 0 <= test_share < 1 and validation_share + test_share < 1):
+        raise ValueError(f"shares must lie between 0 and 1, not {validation_share} and {test_share}")
     corpus = list(segments) if isinstance(segments, Iterator) else segments
     survey = _survey(corpus)
-    if len(np.unique(survey.text_keys)) < 2:  # noqa: PLR2004 - one for each side
+    num_sides = 3 if test_share else 2
+    if len(np.unique(survey.text_keys)) < num_sides:
         raise UserError(
-            "The text is too short to hold some of it out for validation: it has fewer than two different segments; "
-            "add text, or choose separate files for validation."
+            "The text is too short to hold some of it out for validation: it has fewer than "
+            f"{'three' if test_share else 'two'} different segments; add text, or choose separate files for validation."
         )
-    held_out = _hold_out_documents(survey, validation_share, seed)
-    if not len(held_out):
-        held_out = _choose(survey.text_keys, survey.lengths, validation_share, seed)
-    size = int(np.isin(survey.text_keys, held_out).sum())
-    keys = frozenset(held_out.tolist())
+    by_document = len(np.unique(survey.document_keys)) >= MIN_DOCUMENTS
+    test = np.empty(0, dtype=np.uint64)
+    if test_share:
+        # Another order than that of the validation side, so that asking for a test moves little else.
+        test = _hold_out(survey, test_share, seed + 1, by_document=by_document)
+    rest = survey.without(test)
+    # Of what is left, a larger share makes the same number of characters.
+    validation = _hold_out(rest, validation_share / (1 - test_share), seed, by_document=by_document)
+    held_out = np.union1d(test, validation)
     return Split(
-        training=SegmentView(corpus, keys, validation=False, size=len(survey.text_keys) - size),
-        validation=SegmentView(corpus, keys, validation=True, size=size),
+        training=_view(corpus, survey, held_out, inside=False),
+        validation=_view(corpus, survey, validation, inside=True),
+        test=_view(corpus, survey, test, inside=True) if test_share else None,
+        record=SplitRecord(
+            seed=seed,
+            by="document" if by_document else "segment",
+            training=_side(survey, held_out, inside=False),
+            validation=_side(survey, validation, inside=True),
+            test=_side(survey, test, inside=True) if test_share else None,
+        ),
     )
+
+
+def _view(corpus: Iterable[Segment], survey: "_Survey", keys: NDArray[np.uint64], *, inside: bool) -> SegmentView:
+    size = int((np.isin(survey.text_keys, keys) == inside).sum())
+    return SegmentView(corpus, frozenset(keys.tolist()), inside=inside, size=size)
+
+
+def _side(survey: "_Survey", keys: NDArray[np.uint64], *, inside: bool) -> SideRecord:
+    chosen = np.isin(survey.text_keys, keys) == inside
+    distinct = np.unique(survey.text_keys[chosen])
+    return SideRecord(
+        num_segments=int(chosen.sum()),
+        num_characters=int(survey.lengths[chosen].sum()),
+        fingerprint=hashlib.blake2b(distinct.tobytes(), digest_size=8).hexdigest(),
+    )
+
+
+def _hold_out(survey: "_Survey", share: float, seed: int, *, by_document: bool) -> NDArray[np.uint64]:
+    held_out = _hold_out_documents(survey, share, seed) if by_document else np.empty(0, dtype=np.uint64)
+    return held_out if len(held_out) else _choose(survey.text_keys, survey.lengths, share, seed)
 
 
 def leave_out(segments: Iterable[Segment], held_out: Iterable[Segment]) -> tuple[SegmentView, int]:
@@ -92,10 +161,10 @@ def leave_out(segments: Iterable[Segment], held_out: Iterable[Segment]) -> tuple
         The other segments, and how many were left out.
     """
     corpus = list(segments) if isinstance(segments, Iterator) else segments
-    keys = frozenset(_text_key(segment.text) for segment in held_out)
-    is_left_out = [_text_key(segment.text) in keys for segment in corpus]
+    keys = frozenset(text_key(segment.text) for segment in held_out)
+    is_left_out = [text_key(segment.text) in keys for segment in corpus]
     num_left_out = sum(is_left_out)
-    return SegmentView(corpus, keys, validation=False, size=len(is_left_out) - num_left_out), num_left_out
+    return SegmentView(corpus, keys, inside=False, size=len(is_left_out) - num_left_out), num_left_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +175,13 @@ class _Survey:
     document_keys: NDArray[np.uint64]
     lengths: NDArray[np.int64]
 
+    def without(self, keys: NDArray[np.uint64]) -> "_Survey":
+        """Return the survey of the segments with other keys."""
+        left = ~np.isin(self.text_keys, keys)
+        return _Survey(
+            text_keys=self.text_keys[left], document_keys=self.document_keys[left], lengths=self.lengths[left]
+        )
+
 
 def _survey(segments: Iterable[Segment]) -> _Survey:
     text_keys, lengths, document_of, document_keys = array("Q"), array("q"), array("q"), array("Q")
@@ -115,7 +191,7 @@ def _survey(segments: Iterable[Segment]) -> _Survey:
             if document is not None:
                 document_keys.append(int.from_bytes(contents.digest(), "little"))
             document, contents = segment.document, hashlib.blake2b(digest_size=8)
-        key = _text_key(segment.text)
+        key = text_key(segment.text)
         contents.update(key.to_bytes(8, "little"))
         text_keys.append(key)
         lengths.append(len(segment.text))
@@ -129,9 +205,7 @@ def _survey(segments: Iterable[Segment]) -> _Survey:
 
 
 def _hold_out_documents(survey: _Survey, share: float, seed: int) -> NDArray[np.uint64]:
-    """Return the keys of the segments that only held-out documents have; none where there are too few documents."""
-    if len(np.unique(survey.document_keys)) < MIN_DOCUMENTS:
-        return np.empty(0, dtype=np.uint64)
+    """Return the keys of the segments that only held-out documents have; none where all occur elsewhere too."""
     documents = _choose(survey.document_keys, survey.lengths, share, seed)
     inside = np.isin(survey.document_keys, documents)
     return np.setdiff1d(survey.text_keys[inside], survey.text_keys[~inside])
@@ -162,12 +236,6 @@ def _choose(keys: NDArray[np.uint64], lengths: NDArray[np.int64], share: float, 
             chosen.append(unit)
             total += sizes[unit]
     return units[chosen or [int(sizes.argmin())]]
-
-
-def _text_key(text: str) -> int:
-    """Return 64 bits that equal texts share; case and spacing make no difference."""
-    folded = " ".join(text.split()).casefold()
-    return int.from_bytes(hashlib.blake2b(folded.encode("utf-8"), digest_size=8).digest(), "little")
 
 
 def _scramble(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:

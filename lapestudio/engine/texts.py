@@ -3,12 +3,15 @@
 In: files and a tokenizer. Out: `TokenBlocks`. It stands between the readers of `corpora` and the stages that compute.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from transformers import PreTrainedTokenizerBase
 
+from lapestudio.core.atomic import write_text_atomically
 from lapestudio.core.errors import UserError
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import CorpusSource, TrainSpec
@@ -38,14 +41,24 @@ class StoredText:
         self._corpus = Corpus(source, report=self._on_fault)
         self._language = source.language
         self._job = job
-        self._faults: set[str] = set()
+        self._faults: dict[str, None] = {}
         self._is_told = False
         for path in source.paths:
             if num_passed_over := len(find_unreadable_files(path)):
                 job.note(f"{num_passed_over} files in {path} are passed over: files with their endings cannot be read.")
 
     def __iter__(self) -> Iterator[Segment]:
-        yield from self._corpus
+        """Stream the segments.
+
+        Raises:
+            UserError: there is no text; the first fault says why.
+        """
+        is_empty = True
+        for segment in self._corpus:
+            is_empty = False
+            yield segment
+        if is_empty:
+            raise UserError(next(iter(self._faults), f"There is no text of {self._language} left after cleaning."))
         if not self._is_told:
             self._is_told = True
             self._tell()
@@ -60,7 +73,7 @@ class StoredText:
     def _on_fault(self, fault: str) -> None:
         if fault in self._faults or len(self._faults) > _MAX_NAMED_FAULTS:
             return
-        self._faults.add(fault)
+        self._faults[fault] = None
         if len(self._faults) <= _MAX_NAMED_FAULTS:
             self._job.warn(f"Passed over: {fault}")
         else:
@@ -87,6 +100,7 @@ class BlockMaker:
         block_size: int,
         add_bos: bool = True,
     ) -> None:
+        self._run = run
         self._folder = run.blocks_folder
         self._job = job
         self._tokenizer = tokenizer
@@ -118,7 +132,7 @@ class BlockMaker:
         """
         if self._file(_TRAINING).exists() and self._file(_VALIDATION).exists():
             return TokenBlocks(self._file(_TRAINING)), TokenBlocks(self._file(_VALIDATION))
-        training, validation = training_text(spec, self._job)
+        training, validation = training_text(spec, self._job, self._run)
         max_tokens = spec.settings.max_validation_tokens
         return (
             self._blocks(_TRAINING, spec.language, training, None, separate_documents=True),
@@ -160,15 +174,24 @@ class BlockMaker:
         return self._folder / f"{re.sub(r'[^0-9A-Za-z_-]', '_', name)}.arrow"
 
 
-def training_text(spec: TrainSpec, job: JobContext) -> tuple[Iterable[Segment], Iterable[Segment]]:
+def training_text(spec: TrainSpec, job: JobContext, run: RunFolder) -> tuple[Iterable[Segment], Iterable[Segment]]:
     """Return the text to train on and the text to validate on, which have no sentence in common.
+
+    How it was split is written into the run folder, and so is the text of a test.
 
     Raises:
         UserError: nothing is left to train on, or too little to hold some of it out.
     """
     text = StoredText(spec.text, job)
     if spec.validation_text is None:
-        split = split_segments(text, validation_share=spec.settings.validation_share, seed=spec.settings.seed)
+        settings = spec.settings
+        split = split_segments(
+            text, validation_share=settings.validation_share, test_share=settings.test_share, seed=settings.seed
+        )
+        write_text_atomically(run.split_file, json.dumps(asdict(split.record), indent=2) + "\n")
+        if split.test is not None:
+            records = (json.dumps({"text": segment.text}, ensure_ascii=False) + "\n" for segment in split.test)
+            write_text_atomically(run.test_text_file, "".join(records))
         return split.training, split.validation
     validation = StoredText(spec.validation_text, job)
     training, num_left_out = leave_out(text, validation)
