@@ -4,10 +4,12 @@ A package rather than one file, because the window's start must be able to look 
 """
 
 COMMANDS = (
+    "corpus",
     "demo",
     "evaluate",
     "example",
     "export",
+    "fetch",
     "identify",
     "inspect",
     "neurons",

@@ -33,6 +33,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "example": (data_commands.example, "Write the example project"),
     "inspect": (data_commands.inspect, "What a model is, and whether it fits"),
     "corpus": (corpus_command.corpus, "Read, check and describe text"),
+    "fetch": (job_commands.fetch, "Fetch text from the Hugging Face hub"),
     "identify": (job_commands.identify, "Find each language's neurons in a model"),
     "select": (data_commands.select, "Select neurons anew from stored counts"),
     "neurons": (data_commands.neurons, "Show or convert a neuron set"),

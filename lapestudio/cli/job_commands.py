@@ -23,13 +23,15 @@ from lapestudio.cli.arguments import (
     valid_language,
 )
 from lapestudio.cli.summaries import summary_text
-from lapestudio.cli.terminal import run_in_foreground, say
+from lapestudio.cli.terminal import run_in_foreground, say, table
 from lapestudio.core.errors import UserError
 from lapestudio.core.events import ErrorEvent, ResultEvent, StoppedEvent
+from lapestudio.core.hub_choices import choices_for
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import (
     EvaluateSpec,
     ExportSpec,
+    FetchSpec,
     IdentifySettings,
     IdentifySpec,
     JobSpec,
@@ -170,16 +172,18 @@ def train(
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of a training.")], as_json: Json = False
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of a training or a fetch.")],
+    as_json: Json = False,
 ) -> None:
-    """Go on with a training that was stopped or has crashed, from its last checkpoint."""
+    """Go on with a training or a fetch that was stopped or has crashed, from where it was."""
     folder = RunFolder(run.expanduser())
     spec = folder.read_spec()
-    if not isinstance(spec, TrainSpec):
+    if not isinstance(spec, TrainSpec | FetchSpec):
         raise UserError(f"{folder.path} is no training but a job of kind {spec.kind}; start it again instead.")
     status = folder.read_status()
     if status is not None and status.state == "done":
-        raise UserError(f"The training in {folder.path} is finished; there is nothing to resume.")
+        name = "training" if isinstance(spec, TrainSpec) else "fetch"
+        raise UserError(f"The {name} in {folder.path} is finished; there is nothing to resume.")
     run_and_print(folder, as_json=as_json)
 
 
@@ -229,6 +233,36 @@ def export(
         raise UserError(f"{target} exists already and is not an empty folder; choose another folder for the export.")
     spec = make_spec(ExportSpec, trained=training.path, out=target, to=to, checkpoint=checkpoint, dtype=dtype)
     run_and_print(RunFolder.create(run_path(None, spec, runs=training.path.parent), spec), as_json=as_json)
+
+
+def fetch(
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="Hub id, a folder of the same form, or a ready-made choice.")
+    ] = None,
+    *,
+    language: Annotated[str, field_option(FetchSpec, "language")],
+    out: Out = None,
+    config: Annotated[str | None, field_option(FetchSpec, "config")] = None,
+    split: Annotated[str | None, field_option(FetchSpec, "split")] = None,
+    column: Annotated[str | None, field_option(FetchSpec, "column")] = None,
+    max_characters: Annotated[int | None, field_option(FetchSpec, "max_characters")] = None,
+    revision: Annotated[str | None, field_option(FetchSpec, "revision")] = None,
+    as_json: Json = False,
+) -> None:
+    """Fetch text from the Hugging Face hub; without a DATASET, list ready-made choices for the language."""
+    code = valid_language(language)
+    choices = choices_for(code)
+    if dataset is None:
+        rows = [(one.name, one.dataset, one.config, one.about) for one in choices]
+        sys.stdout.write(table(("choice", "data set", "configuration", "what it is"), rows) + "\n")
+        return
+    chosen = next((one for one in choices if dataset.casefold() in (one.name.casefold(), one.dataset.casefold())), None)
+    ready = {"config": chosen.config, "split": chosen.split, "column": chosen.column} if chosen is not None else {}
+    place = Path(dataset).expanduser()
+    source = str(place.absolute()) if place.exists() else chosen.dataset if chosen is not None else dataset
+    named = given(locals(), "config", "split", "column", "max_characters", "revision")
+    spec = make_spec(FetchSpec, dataset=source, language=code, **(ready | named))
+    run_and_print(RunFolder.create(run_path(out, spec), spec), as_json=as_json)
 
 
 def run_spec(
@@ -288,6 +322,6 @@ def _with_absolute_paths(spec: JobSpec, base: Path) -> JobSpec:
 
     document = absolute(spec.model_dump())
     assert isinstance(document, dict)
-    if not isinstance(spec, ExportSpec) and (base / spec.model).exists():
+    if not isinstance(spec, ExportSpec | FetchSpec) and (base / spec.model).exists():
         document["model"] = str(base / spec.model)
     return type(spec).model_validate(document)

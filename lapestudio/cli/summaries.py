@@ -14,7 +14,13 @@ from lapestudio.core.languages import find_language
 
 def summary_text(kind: str, summary: Mapping[str, Any]) -> str:
     """Return a summary as people read it."""
-    tables = {"identify": neurons_table, "train": losses_table, "evaluate": perplexity_table, "export": files_table}
+    tables = {
+        "identify": neurons_table,
+        "train": losses_table,
+        "evaluate": perplexity_table,
+        "export": files_table,
+        "fetch": fetch_table,
+    }
     return f"{tables[kind](summary)}\n\n{summary['text']}"
 
 
@@ -47,6 +53,12 @@ def perplexity_table(summary: Mapping[str, Any]) -> str:
         for language, of in summary["languages"].items()
     ]
     return table(("language", "nats a token", "perplexity", "tokens"), rows)
+
+
+def fetch_table(summary: Mapping[str, Any]) -> str:
+    """Return what a fetch has written."""
+    row = (summary["file"], f"{summary['records']:,}", f"{summary['characters']:,}")
+    return table(("file", "texts", "characters"), [row])
 
 
 def files_table(summary: Mapping[str, Any]) -> str:

@@ -116,6 +116,16 @@ class RunFolder:
         return self.path / "test.jsonl"
 
     @property
+    def fetched_text_file(self) -> Path:
+        """Text that was fetched from the hub."""
+        return self.path / "text.jsonl"
+
+    @property
+    def fetch_state_file(self) -> Path:
+        """How far a fetch is."""
+        return self.path / "fetch-state.json"
+
+    @property
     def counts_file(self) -> Path:
         """Activation counts."""
         return self.path / "counts.safetensors"

@@ -225,7 +225,27 @@ class ExportSpec(Settings):
     """Number format of the written weights; keep: as in the base model."""
 
 
-JobSpec = Annotated[IdentifySpec | TrainSpec | EvaluateSpec | ExportSpec, Field(discriminator="kind")]
+class FetchSpec(Settings):
+    """Fetch text of a data set from the Hugging Face hub."""
+
+    kind: Literal["fetch"] = "fetch"
+    dataset: str = Field(min_length=1)
+    """Hub id, or a folder of the same form."""
+    config: str | None = None
+    """Configuration of the data set, often one a language; empty: its only one."""
+    split: str = Field(default="train", min_length=1)
+    """Which of its splits."""
+    column: str = Field(default="text", min_length=1)
+    """Column with the text; of a column of translations, the side in the language is taken."""
+    language: str = Field(min_length=2)
+    """BCP-47 tag of the language."""
+    max_characters: int = Field(default=20_000_000, ge=1000)
+    """Stop after so many characters."""
+    revision: str | None = None
+    """Branch, tag or commit; empty: the newest."""
+
+
+JobSpec = Annotated[IdentifySpec | TrainSpec | EvaluateSpec | ExportSpec | FetchSpec, Field(discriminator="kind")]
 
 _ADAPTER: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
 
@@ -245,7 +265,7 @@ def spec_from_json(text: str | bytes, *, origin: str) -> JobSpec:
 def job_label(spec: JobSpec) -> str:
     """Return a short word for lists and folder names: the language, the number of languages, the written folder."""
     match spec:
-        case TrainSpec():
+        case TrainSpec() | FetchSpec():
             return spec.language
         case ExportSpec():
             return spec.out.name

@@ -1,6 +1,7 @@
 """Catalogues of gettext (.po, .mo): the translations, or what was translated."""
 
 import re
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -88,7 +89,7 @@ def _catalogue(file: SourceFile, reading: Reading) -> Any:
         text = data.decode(encoding, "replace").removeprefix("\ufeff")
         # Other line ends than LF and CRLF lie inside strings.
         return polib.pofile(text.replace("\u2028", " ").replace("\x85", " "))
-    except (OSError, ValueError, LookupError, IndexError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, LookupError, struct.error) as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"{file} is a damaged catalogue of gettext ({reason}); export it again.") from error
 

@@ -65,11 +65,11 @@ def _opened(file: SourceFile) -> Iterator[Any]:
     import pyarrow
     import pyarrow.parquet
 
-    try:
-        with file.open() as stream:
+    with file.open() as stream:
+        try:
             yield pyarrow.parquet.ParquetFile(stream)
-    except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, OSError) as error:
-        raise UserError(f"{file} is damaged or cut off; copy or download it again.") from error
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError, OSError) as error:
+            raise UserError(f"{file} is damaged or cut off; copy or download it again.") from error
 
 
 def _pair_column(table: Any) -> str | None:

@@ -17,7 +17,7 @@ from lapestudio.corpora.text_lines import read_bytes
 
 _END = re.compile(r"[.!?…:;\u0964\u06d4\u3002]['\"»”\u2019)]*$")
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]$")
-_ODD = re.compile("[\ufffd\ufffe\x00-\x08\x0e-\x1f\ue000-\uf8ff]")
+_ODD = re.compile("[\ufffd\x00-\x08\x0e-\x1f\ue000-\uf8ff]")
 _SHORT_LINE = 0.7
 
 
@@ -59,7 +59,8 @@ def _page_text(document: Any, number: int) -> str:
     try:
         text_page = page.get_textpage()
         try:
-            return str(text_page.get_text_bounded())
+            # PDFium marks a word that it has put together over the end of a line.
+            return str(text_page.get_text_bounded()).replace("\ufffe", "").replace("\x02", "")
         finally:
             text_page.close()
     finally:

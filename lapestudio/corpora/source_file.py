@@ -59,4 +59,5 @@ def explaining_file_errors(path: Path) -> Iterator[None]:
             f"{path} may not be read; ask its owner for permission, or copy it to your own folder."
         ) from error
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}.") from error
+        reason = " ".join(str(error.strerror or error).split()).rstrip(".")
+        raise UserError(f"{path} cannot be read: {reason}.") from error

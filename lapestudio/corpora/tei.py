@@ -103,4 +103,6 @@ def _recognises(head: Head) -> bool:
     return head.text is not None and re.search(r"<(?:\w+:)?TEI(?:\.2|Corpus)?[\s>]", head.text[:8192]) is not None
 
 
-READER = Reader(name="TEI", suffixes=frozenset({".tei"}), recognises=_recognises, read=read_tei, find_parts=find_parts)
+READER = Reader(
+    name="TEI", suffixes=frozenset({".tei", ".xml"}), recognises=_recognises, read=read_tei, find_parts=find_parts
+)

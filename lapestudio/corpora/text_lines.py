@@ -119,13 +119,17 @@ def read_bytes(file: SourceFile) -> bytes:
     Raises:
         UserError: not readable, or longer than `MAX_DOCUMENT_BYTES`.
     """
+    chunks: list[bytes] = []
+    size = 0
     with file.open() as stream:
-        data = stream.read(MAX_DOCUMENT_BYTES + 1)
-    if len(data) > MAX_DOCUMENT_BYTES:
-        raise UserError(
-            f"{file} is larger than {MAX_DOCUMENT_BYTES >> 20} MB, which files of this kind never are; split it."
-        )
-    return data
+        while chunk := stream.read(_CHUNK_BYTES):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > MAX_DOCUMENT_BYTES:
+                raise UserError(
+                    f"{file} is larger than {MAX_DOCUMENT_BYTES >> 20} MB, as files of this kind never are; split it."
+                )
+    return b"".join(chunks)
 
 
 def read_lines(

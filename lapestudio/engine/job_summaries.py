@@ -15,10 +15,11 @@ from lapestudio.core.events import MetricsEvent
 from lapestudio.core.model_report import ModelReport
 from lapestudio.core.neuron_set import NeuronSet
 from lapestudio.core.run_folder import RunFolder
-from lapestudio.core.specs import ExportSpec, TrainSpec
+from lapestudio.core.specs import ExportSpec, FetchSpec, TrainSpec
 from lapestudio.engine.checkpoints import read_checkpoint
 from lapestudio.engine.evaluation.perplexity import TextLoss
 from lapestudio.engine.export import WrittenFile
+from lapestudio.engine.hub_datasets import Fetched
 from lapestudio.engine.model_card import model_card
 from lapestudio.engine.trained_rows import TrainedRows
 from lapestudio.engine.training import TrainingOutcome
@@ -44,6 +45,22 @@ def identify_summary(run: RunFolder, counts: ActivationCounts, neurons: NeuronSe
         "counts_file": str(run.counts_file),
         "neurons_file": str(run.neurons_file),
         "text": f"{num_selected:,} of {num_neurons:,} neurons are specific to one or more languages.",
+    }
+
+
+def fetch_summary(run: RunFolder, spec: FetchSpec, fetched: Fetched) -> Summary:
+    """Return how much was fetched and where it is."""
+    end = "the whole data set" if fetched.is_whole else "up to the limit"
+    return {
+        "dataset": spec.dataset,
+        "config": spec.config,
+        "language": spec.language,
+        "records": fetched.num_records,
+        "characters": fetched.num_characters,
+        "num_bytes": fetched.num_bytes,
+        "is_whole": fetched.is_whole,
+        "file": str(run.fetched_text_file),
+        "text": f"{fetched.num_records:,} texts with {fetched.num_characters:,} characters were fetched ({end}).",
     }
 
 

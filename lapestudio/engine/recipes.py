@@ -18,7 +18,15 @@ from lapestudio.core.events import Emit, ResultEvent, StartedEvent, StoppedEvent
 from lapestudio.core.lape import Selector
 from lapestudio.core.neuron_set import NeuronSet, save_neuron_set
 from lapestudio.core.run_folder import RunFolder
-from lapestudio.core.specs import EvaluateSpec, ExportSpec, IdentifySpec, JobSpec, SelectionSettings, TrainSpec
+from lapestudio.core.specs import (
+    EvaluateSpec,
+    ExportSpec,
+    FetchSpec,
+    IdentifySpec,
+    JobSpec,
+    SelectionSettings,
+    TrainSpec,
+)
 from lapestudio.engine.activation import count_activations
 from lapestudio.engine.checkpoints import read_checkpoint
 from lapestudio.engine.devices import best_device
@@ -27,6 +35,7 @@ from lapestudio.engine.export import export_merged
 from lapestudio.engine.fast_linear import speed_up
 from lapestudio.engine.ffn_layout import layout_for
 from lapestudio.engine.frozen_head import LanguageModelLoss
+from lapestudio.engine.hub_datasets import fetch as fetch_text
 from lapestudio.engine.job_inputs import (
     check_block_size,
     model_name,
@@ -41,6 +50,7 @@ from lapestudio.engine.job_summaries import (
     Summary,
     card_of,
     export_summary,
+    fetch_summary,
     identify_summary,
     text_summary,
     train_summary,
@@ -74,8 +84,11 @@ def run_job(run: RunFolder, spec: JobSpec, emit: Emit, should_stop: Callable[[],
                 summary = evaluate(run, spec, job)
             case ExportSpec():
                 summary = export(run, spec, job)
+            case FetchSpec():
+                summary = fetch(run, spec, job)
     except StoppedEarlyError as stop:
-        return StoppedEvent(text=str(stop), resumable=isinstance(spec, TrainSpec) and run.has_checkpoint)
+        resumable = isinstance(spec, FetchSpec) or (isinstance(spec, TrainSpec) and run.has_checkpoint)
+        return StoppedEvent(text=str(stop), resumable=resumable)
     return ResultEvent(summary=summary)
 
 
@@ -100,8 +113,19 @@ def device_of(spec: JobSpec) -> torch.device:
             return best_device(spec.settings.device)
         case EvaluateSpec():
             return best_device(spec.device)
-        case ExportSpec():
+        case ExportSpec() | FetchSpec():
             return torch.device("cpu")
+
+
+def fetch(run: RunFolder, spec: FetchSpec, job: JobContext) -> Summary:
+    """A data set of the hub to text in the run folder."""
+    progress = job.stage("fetch", f"Fetching {spec.dataset}", "characters")
+    fetched = fetch_text(
+        spec, run, on_progress=lambda done: progress(done, spec.max_characters), should_stop=job.should_stop
+    )
+    if fetched is None:
+        raise StoppedEarlyError("Stopped; what was fetched is kept, and the fetch can go on from there.")
+    return fetch_summary(run, spec, fetched)
 
 
 def identify(run: RunFolder, spec: IdentifySpec, job: JobContext) -> Summary:

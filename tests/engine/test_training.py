@@ -348,7 +348,7 @@ def test_a_checkpoint_is_written_when_the_time_has_come(run: Run, monkeypatch: p
 
 
 def test_the_settings_of_a_spec_fit(run: Run) -> None:
-    outside = {"block_size", "validation_share", "max_validation_tokens", "dtype", "device"}
+    outside = {"block_size", "validation_share", "test_share", "max_validation_tokens", "dtype", "device"}
     settings = TrainSettings(max_steps=2, validate_every=1).model_dump(exclude=outside)
     assert run(**settings).step == 2
 

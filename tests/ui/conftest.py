@@ -12,9 +12,10 @@ from PySide6.QtCore import QCoreApplication, QEvent, QLocale, QSettings, QThread
 from PySide6.QtWidgets import QApplication
 
 from lapestudio.core.run_folder import RunFolder
+from lapestudio.engine import text_questions
 from lapestudio.jobs import stopping
 from lapestudio.jobs.interpreter import ENVIRONMENT_VARIABLE
-from lapestudio.ui import corpus_survey, session
+from lapestudio.ui import corpus_survey, file_preview, session
 from lapestudio.ui.main_window import MainWindow
 from lapestudio.ui.recent import FOLDER_KEY
 from lapestudio.ui.style import Theme
@@ -96,11 +97,20 @@ def engine(monkeypatch):
     def inspect(source, *, is_cancelled=None):
         return answers["report"](source)
 
-    def count(_model, corpora, *, is_cancelled=None):
-        return answers["tokens"](corpora)
+    def ask(name, arguments, *, is_cancelled=None, on_news=None):
+        """Read text in this process, and count tokens without a tokenizer."""
+        if name == "preview":
+            return text_questions.preview(arguments, on_news)
+        if name == "describe":
+            return text_questions.describe(arguments, on_news)
+        codes = [corpus["language"] for corpus in arguments["corpora"]]
+        for code, number in answers["tokens"](codes).items():
+            on_news({"name": code, "result": number})
+        return {}
 
     monkeypatch.setattr(session, "inspect_model", inspect)
-    monkeypatch.setattr(corpus_survey, "count_tokens_by_language", count)
+    monkeypatch.setattr(corpus_survey, "run_query", ask)
+    monkeypatch.setattr(file_preview, "run_query", ask)
     return answers
 
 

@@ -41,20 +41,20 @@ def figure(panel, name):
 def test_sizes_and_the_beginning_of_the_text_are_shown(shown):
     _window, panel = shown
     assert panel.current_code() == "mt"
-    assert [panel.details.preview.item(row).text() for row in range(2)] == [
+    assert [panel.preview.list.item(row).text() for row in range(2)] == [
         "Il-bnedmin kollha jitwieldu ħielsa.",
         "Il-lingwa Maltija tinkiteb b'ittri Latini.",
     ]
     assert figure(panel, "characters") == "77"
     assert figure(panel, "words") == "9"
     assert figure(panel, "tokens") == "1,234"
-    assert panel.details.preview.layoutDirection() == Qt.LayoutDirection.LeftToRight
+    assert panel.preview.list.layoutDirection() == Qt.LayoutDirection.LeftToRight
 
 
 def test_text_that_is_read_from_the_right_is_shown_so(shown):
     _window, panel = shown
     panel.select("ar")
-    assert panel.details.preview.layoutDirection() == Qt.LayoutDirection.RightToLeft
+    assert panel.preview.list.layoutDirection() == Qt.LayoutDirection.RightToLeft
 
 
 def test_a_language_is_found_by_name_and_added_with_the_keyboard(qtbot, shown, project):
@@ -87,7 +87,7 @@ def test_files_are_dropped_on_the_list_and_read(qtbot, shown, project):
     drop(panel.details.files, [new])
     wait_for_quiet(qtbot, window)
     assert [path.name for path in saved(project).languages[0].paths] == ["mt.txt", "more Malti.txt"]
-    assert figure(panel, "files") == "2"
+    assert figure(panel, "segments") == "3"
     assert figure(panel, "characters") == "92"
 
 

@@ -48,7 +48,7 @@ class CleaningBox(QWidget):
         self.min_characters.valueChanged.connect(self._on_min_characters_changed)
         self._layout.addWidget(label(self.tr("Shortest segment, in characters"), parent=self), row, 0)
         self._layout.addWidget(self.min_characters, row, 1, 1, 2)
-        self._link(row, "min_characters", 3)
+        self._add_link(row, "min_characters", self.min_characters.accessibleName())
 
     def show_language(self, settings: CleaningSettings, summary: CorpusSummary | None) -> None:
         """Show what is switched on, and what it did."""
@@ -121,16 +121,17 @@ class CleaningBox(QWidget):
         self.boxes[field] = box
         self._layout.addWidget(box, row, 0)
         self._layout.addWidget(HelpButton(name, help_text, self), row, 1)
-        self._link(row, field, 3)
+        self._add_link(row, field, name)
 
-    def _link(self, row: int, field: str, column: int) -> None:
+    def _add_link(self, row: int, field: str, name: str) -> None:
         link = button("", "link", name=f"removed-{field}", parent=self)
+        link.setAccessibleName(name)
         link.setProperty("field", field)
         link.setToolTip(self.tr("Show examples at the side"))
         link.clicked.connect(self._on_link_clicked)
         link.hide()
         self.links[field] = link
-        self._layout.addWidget(link, row, column)
+        self._layout.addWidget(link, row, 3)
 
     def _name(self, field: str) -> str:
         box = self.boxes.get(field)

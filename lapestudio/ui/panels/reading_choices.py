@@ -57,6 +57,7 @@ class ReadingChoices(QWidget):
         self.parts.itemChanged.connect(self._on_part_changed)
         self.for_all = QCheckBox(self)
         self.for_all.setObjectName("forAllFiles")
+        self.for_all.setAccessibleName(self.tr("The same for all such files of the folder"))
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setHorizontalSpacing(Space.S)
