@@ -58,6 +58,8 @@ class ProjectDocument(Settings):
     neurons: Path | None = None
     """Saved neuron set to train with; empty: the selection of the identification."""
     export_dtype: ExportDtypeName = "keep"
+    fetches: tuple[str, ...] = ()
+    """Names of the run folders whose text is to be added to its language as soon as it is there."""
 
     def with_changes(self, **changes: object) -> Self:
         """Return a validated copy with `changes`."""

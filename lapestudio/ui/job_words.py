@@ -13,6 +13,7 @@ def kind_name(kind: str) -> str:
         "train": _tr("Training"),
         "evaluate": _tr("Evaluation"),
         "export": _tr("Export"),
+        "fetch": _tr("Fetching text"),
     }.get(kind, _tr("Job"))
 
 
@@ -49,6 +50,7 @@ def stop_sentence(kind: str, stage: int) -> str:
             "Ends after the current batch; neurons are selected from what was counted, if every language was reached."
         ),
         "export": _tr("Ends the export and removes what it has written; the training stays as it is."),
+        "fetch": _tr("Ends the fetch; what has been fetched is kept and can be used."),
     }.get(kind, _tr("Ends the job after its current step."))
 
 

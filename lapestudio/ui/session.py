@@ -19,7 +19,7 @@ from lapestudio.core.model_report import ModelReport
 from lapestudio.core.neuron_set import save_neuron_set
 from lapestudio.core.project import Project, ProjectDocument, ProjectLanguage
 from lapestudio.core.run_folder import RunFolder
-from lapestudio.core.specs import JobSpec, job_label
+from lapestudio.core.specs import FetchSpec, JobSpec, job_label
 from lapestudio.jobs.listing import RunSummary, list_runs
 from lapestudio.jobs.queries import inspect_model
 from lapestudio.ui.corpus_survey import CorpusSurvey
@@ -212,6 +212,32 @@ class ProjectSession(QObject):
                 if before.get(language.code) != language:
                     self.survey.look_at(language.code)
 
+    def fetch(self, spec: FetchSpec) -> None:
+        """Fetch text; it is added to its language when it is there, even if the window was closed meanwhile.
+
+        Raises:
+            UserError: the run folder cannot be made.
+        """
+        followed = self.start(spec)
+        self.update(fetches=(*self.document.fetches, followed.run.path.name))
+
+    def _take_fetched(self, run: RunFolder) -> None:
+        """Add what a fetch has brought to its language."""
+        name = run.path.name
+        if name not in self.document.fetches:
+            return
+        self.update(fetches=tuple(other for other in self.document.fetches if other != name))
+        spec = run.read_spec()
+        codes = {language.code for language in self.document.languages}
+        file = run.fetched_text_file
+        if isinstance(spec, FetchSpec) and spec.language in codes and file.is_file() and file.stat().st_size:
+            path = self.project.relative(file)
+            self.change_language(
+                spec.language,
+                self.tr("add {data_set}").format(data_set=spec.dataset),
+                lambda language: language.model_copy(update={"paths": (*language.paths, path)}),
+            )
+
     # Runs
 
     def shown(self, kind: str) -> FollowedRun | None:
@@ -308,11 +334,16 @@ class ProjectSession(QObject):
             # The newest run of a kind whose choice is not kept in the document.
             if summary.kind == "export" and "export" not in self._shown:
                 self._show(self.jobs.follow(RunFolder(summary.path)))
+        for summary in runs:
+            # A fetch that ended while no window was open.
+            if not summary.is_running:
+                self._take_fetched(RunFolder(summary.path))
         self.runs_changed.emit()
 
     @Slot(object)
     def _on_run_over(self, followed: FollowedRun) -> None:
         self.refresh_runs()
+        self._take_fetched(followed.run)
         if followed is self.shown("identify"):
             self.load_selection()
         self.run_shown.emit(followed)

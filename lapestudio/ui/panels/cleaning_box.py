@@ -44,10 +44,10 @@ class CleaningBox(QWidget):
         row = self._layout.rowCount()
         self.min_characters = WholeNumberField(0, _MOST_CHARACTERS, parent=self)
         self.min_characters.setObjectName("minCharacters")
-        self.min_characters.setAccessibleName(self.tr("Shortest segment, in characters"))
+        self.min_characters.setAccessibleName(self.tr("Shortest, in characters"))
         self.min_characters.valueChanged.connect(self._on_min_characters_changed)
-        self._layout.addWidget(label(self.tr("Shortest segment, in characters"), parent=self), row, 0)
-        self._layout.addWidget(self.min_characters, row, 1, 1, 2)
+        self._layout.addWidget(label(self.tr("Shortest, in characters"), parent=self), row, 0)
+        self._layout.addWidget(self.min_characters, row + 1, 0)
         self._add_link(row, "min_characters", self.min_characters.accessibleName())
 
     def show_language(self, settings: CleaningSettings, summary: CorpusSummary | None) -> None:
@@ -73,7 +73,7 @@ class CleaningBox(QWidget):
         return [
             (
                 "compose",
-                self.tr("Letters with accents as one character"),
+                self.tr("Accents as one character"),
                 self.tr("The same word is then always stored in the same way (Unicode NFC)."),
             ),
             (
@@ -83,22 +83,22 @@ class CleaningBox(QWidget):
             ),
             (
                 "remove_markup",
-                self.tr("Remains of web and wiki markup"),
+                self.tr("Web and wiki markup"),
                 self.tr("Tags, entities and braces that are no part of the language."),
             ),
             (
                 "repair_double_encoding",
-                self.tr("Repair letters that were stored twice"),
+                self.tr("Letters stored twice"),
                 self.tr("Text such as Ä§ instead of ħ; it is repaired where the repair is certain."),
             ),
             (
                 "remove_duplicates",
-                self.tr("Repeated segments"),
+                self.tr("Repetitions"),
                 self.tr("Only the first is kept; a model learns repeated sentences by heart."),
             ),
             (
                 "remove_near_duplicates",
-                self.tr("Nearly repeated segments"),
+                self.tr("Near repetitions"),
                 self.tr("Segments that differ from an earlier one in a few letters or words only."),
             ),
             (

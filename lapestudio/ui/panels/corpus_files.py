@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
 
+from lapestudio.core.errors import UserError
 from lapestudio.core.project import ProjectLanguage
 from lapestudio.corpora.reader import FileNotes
 from lapestudio.ui.icons import icon
+from lapestudio.ui.panels.hub_dialog import HubDialog
 from lapestudio.ui.session import ProjectSession
 from lapestudio.ui.style import theme_colors
 from lapestudio.ui.text import count_text, path_text
@@ -19,6 +21,7 @@ from lapestudio.ui.widgets.labels import button, label
 
 _HEIGHT = 190
 _MOST_INSIDE = 300
+_ICON = 16
 _PATH = Qt.ItemDataRole.UserRole
 _IS_ADDED = Qt.ItemDataRole.UserRole + 1
 
@@ -45,6 +48,7 @@ class CorpusFiles(QWidget):
         self.files.setAccessibleName(self.tr("Files of this language; drop files and folders here"))
         self.files.setFixedHeight(_HEIGHT)
         self.files.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.files.setIconSize(QSize(_ICON, _ICON))
         self.files.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.files.paths_dropped.connect(self.add_paths)
         self.files.itemSelectionChanged.connect(self._on_selection_changed)
@@ -54,6 +58,9 @@ class CorpusFiles(QWidget):
         self._add_files.clicked.connect(self._on_add_files_clicked)
         self._add_folder = button(self.tr("Add folder…"), name="addFolder", parent=self)
         self._add_folder.clicked.connect(self._on_add_folder_clicked)
+        self._add_from_hub = button(self.tr("From the hub…"), name="addFromHub", parent=self)
+        self._add_from_hub.setToolTip(self.tr("Fetch text in this language from a data set on the Hugging Face hub."))
+        self._add_from_hub.clicked.connect(self._on_add_from_hub_clicked)
         self._remove = button(self.tr("Remove"), "link", name="removeFiles", parent=self)
         self._remove.clicked.connect(self._on_remove_clicked)
         self._hold_out = button(self.tr("Keep for testing"), "link", name="holdOut", parent=self)
@@ -91,12 +98,8 @@ class CorpusFiles(QWidget):
         self.show_language(self._code)
 
     def _lay_out(self) -> None:
-        add, change = QHBoxLayout(), QHBoxLayout()
-        for line, buttons in ((add, (self._add_files, self._add_folder)), (change, (self._remove, self._hold_out))):
-            line.setSpacing(Space.S)
-            for made in buttons:
-                line.addWidget(made)
-            line.addStretch(1)
+        add = self._line(self._add_files, self._add_folder, self._add_from_hub)
+        change = self._line(self._remove, self._hold_out)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(Space.S)
@@ -108,6 +111,15 @@ class CorpusFiles(QWidget):
         layout.addLayout(add)
         layout.addWidget(self.files)
         layout.addLayout(change)
+
+    @staticmethod
+    def _line(*buttons: QPushButton) -> QHBoxLayout:
+        line = QHBoxLayout()
+        line.setSpacing(Space.S)
+        for made in buttons:
+            line.addWidget(made)
+        line.addStretch(1)
+        return line
 
     def _fill(self, code: str, chosen: Iterable[Path]) -> None:
         language = self._session.project.language(code)
@@ -136,7 +148,9 @@ class CorpusFiles(QWidget):
         if note is None:
             item.setToolTip(path_text(path))
             return item
-        facts = [note.format_name, self.tr("%n segment(s)", "", note.num_segments)]
+        one = note.num_segments == 1
+        segments = self.tr("1 segment") if one else self.tr("{number} segments")
+        facts = [note.format_name, segments.format(number=count_text(note.num_segments))]
         if note.encoding is not None:
             facts.append(note.encoding)
         left_out = [f"{reason}: {count_text(number)}" for reason, number in note.skipped.items()]
@@ -180,6 +194,25 @@ class CorpusFiles(QWidget):
         name = QFileDialog.getExistingDirectory(self, self.tr("Add a folder"), str(self._session.project.folder))
         if name:
             self.add_paths([Path(name)])
+
+    @Slot()
+    def _on_add_from_hub_clicked(self) -> None:
+        if self._code is None:
+            return
+        dialog = HubDialog(self._code, self)
+        dialog.accepted.connect(self._on_fetch_chosen)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    @Slot()
+    def _on_fetch_chosen(self) -> None:
+        dialog = self.sender()
+        if not isinstance(dialog, HubDialog) or dialog.spec is None:
+            return
+        try:
+            self._session.fetch(dialog.spec)
+        except UserError as error:
+            self._session.save_failed.emit(str(error))
 
     @Slot()
     def _on_remove_clicked(self) -> None:

@@ -13,7 +13,7 @@ from lapestudio.ui.panels.cleaning_box import CleaningBox
 from lapestudio.ui.panels.corpus_files import CorpusFiles
 from lapestudio.ui.panels.panel import ScrollingColumn
 from lapestudio.ui.session import ProjectSession
-from lapestudio.ui.text import language_text, short_count_text
+from lapestudio.ui.text import count_text, language_text, short_count_text
 from lapestudio.ui.tokens import Space
 from lapestudio.ui.widgets.card import Card
 from lapestudio.ui.widgets.figure_row import FigureRow
@@ -192,7 +192,7 @@ class LanguageDetails(Card):
         self._problems.clear()
         if summary is not None and summary.problems:
             first, *others = summary.problems
-            more = self.tr("Further problems: %n.", "", len(others)) if others else ""
+            more = self.tr("Further problems: {number}.").format(number=count_text(len(others))) if others else ""
             self._problems.show_message("warning", f"{first} {more}".strip(), "\n".join(others))
 
     @Slot(str)

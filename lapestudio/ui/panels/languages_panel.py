@@ -63,7 +63,7 @@ class LanguagesPanel(Panel):
         """Show a language of the project."""
         row = -1 if code is None else self._model.row_of(code)
         if row >= 0:
-            self.table.selectRow(row)
+            self.table.setCurrentIndex(self._model.index(row, 0))
         self._show(code if row >= 0 else None)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
