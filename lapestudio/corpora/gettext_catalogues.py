@@ -33,7 +33,9 @@ def read_catalogue(file: SourceFile, reading: Reading) -> Iterator[Segment]:
             continue
         for form, (source, target) in enumerate(_pairs(entry)):
             unit = f"entry {number}" + (f", form {form + 1}" if entry.msgid_plural else "")
-            place = f"line {entry.linenum}" if entry.linenum else unit
+            # Compiled catalogues have no lines.
+            line = getattr(entry, "linenum", None)
+            place = f"line {line}" if line else unit
             for part, text in ((_SOURCE, source), (_TARGET, target)):
                 plain = " ".join(_ACCELERATOR.sub("", text).split())
                 if plain and reading.takes(part, part == _TARGET):

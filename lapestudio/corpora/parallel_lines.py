@@ -24,14 +24,14 @@ _OTHER_ENDINGS = frozenset({
 def is_line_aligned(path: Path) -> bool:
     """Say whether a file's name ends in the code of a language and a file of the same name in another lies beside it.
 
-    Of members of archives only the name is known.
+    Of members of archives only the name is known, which says both languages then.
     """
     code = path.suffix[1:].lower()
     if code in _OTHER_ENDINGS or not _is_code(code):
         return False
-    if not path.parent.is_dir():
-        # In an archive: OPUS names its members NAME.en-sl.en.
-        return "-" in Path(path.stem).suffix
+    # OPUS says both languages: NAME.en-sl.en.
+    if code in Path(path.stem).suffix[1:].lower().split("-", 1)[-2:] and "-" in Path(path.stem).suffix:
+        return True
     others = path.parent.glob(f"{_escaped(path.stem)}.*")
     return any(other != path and _is_code(other.suffix[1:].lower()) for other in others)
 
