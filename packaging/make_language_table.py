@@ -1,9 +1,11 @@
 """Make `resources/languages.json`: usual scripts, names in the languages themselves, and everyday English names.
 
-A maintainer's command, needed only when Unicode CLDR has news: `pip install babel`, then run it without arguments.
+A maintainer's command, needed only when Unicode CLDR has news: `pip install babel gflanguages`, then run it without
+arguments.
 The codes and the names of ISO 639-3 come from `python-iso639` at run time and are not in the table.
 """
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -49,6 +51,23 @@ def scripts() -> dict[str, str]:
     return {script: " ".join(sorted(tags)) for script, tags in sorted(by_script.items())}
 
 
+def further_scripts() -> dict[str, str]:
+    """Return by tag the scripts besides the usual one that a language is written in, separated by spaces."""
+    # Importing it would need more packages; only its files are wanted.
+    spec = importlib.util.find_spec("gflanguages")
+    if spec is None or spec.origin is None:
+        raise SystemExit("pip install gflanguages")
+    folder = Path(spec.origin).parent / "data" / "languages"
+    found: dict[str, set[str]] = {}
+    for file in folder.glob("*_*.textproto"):
+        tag, _underscore, script = file.stem.partition("_")
+        if len(script) == SCRIPT_LENGTH:
+            found.setdefault(tag, set()).add(script)
+    usual = {tag: script for script, tags in scripts().items() for tag in tags.split()}
+    further = {tag: " ".join(sorted(all_of_it - {usual.get(tag)})) for tag, all_of_it in sorted(found.items())}
+    return {tag: listed for tag, listed in further.items() if listed}
+
+
 def endonyms() -> dict[str, str]:
     """Return the languages' names in themselves by tag."""
     names = {}
@@ -80,11 +99,12 @@ def main() -> None:
     """Write the table."""
     names, further_names = english_names()
     table = {
-        "source": "Facts from Unicode CLDR (Unicode License v3) and everyday use; ISO 639-3 is not repeated.",
+        "source": "Facts from Unicode CLDR (Unicode License v3), gflanguages (Apache-2.0) and everyday use.",
         "names": names,
         "further_names": further_names,
         "endonyms": endonyms(),
         "scripts": scripts(),
+        "further_scripts": further_scripts(),
     }
     TABLE.write_text(json.dumps(table, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n")
     print(f"{TABLE}: {', '.join(f'{len(part)} {name}' for name, part in table.items() if name != 'source')}")

@@ -47,6 +47,15 @@ class Language:
     right_to_left: bool
     iso639_3: str
     """The individual language (`ekk` for Estonian); `mis` for private tags that begin with x."""
+    scripts: tuple[str, ...] = ()
+    """ISO 15924 codes of all scripts that it is written in, the usual or stated one first; empty where not known."""
+    macrolanguage: str | None = None
+    """ISO 639-3 code of the macrolanguage that it belongs to (`est` for Estonian)."""
+
+    @property
+    def flores_code(self) -> str | None:
+        """The code of FLORES+, FineWeb-2 and others: `ekk_Latn`; nothing where the script is not known."""
+        return None if self.script is None else f"{self.iso639_3}_{self.script}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -79,6 +88,7 @@ class _Facts:
     further_names: dict[str, list[str]]
     endonyms: dict[str, str]
     scripts: dict[str, str]
+    further_scripts: dict[str, str]
     known_scripts: frozenset[str]
 
 
@@ -145,9 +155,16 @@ def _entry(merged: list[list[str]], macro: str, rows: dict[str, list[str]], fact
         script=script,
         right_to_left=script in RIGHT_TO_LEFT_SCRIPTS,
         iso639_3=merged[0][0],
+        scripts=_scripts(script, [facts.further_scripts.get(tag, "") for tag in tags]),
+        macrolanguage=macro or None,
     )
     names = [name, *filter(None, [language.endonym]), *facts.further_names.get(code, ())]
     return Entry(language=language, main_name=fold(name), keys=dict.fromkeys(map(fold, names)))
+
+
+def _scripts(usual: str | None, further: list[str]) -> tuple[str, ...]:
+    listed = [script for scripts in further for script in scripts.split()]
+    return tuple(dict.fromkeys(filter(None, [usual, *listed])))
 
 
 def _names(entries: list[Entry]) -> dict[str, Entry]:
@@ -202,5 +219,6 @@ def _facts() -> _Facts:
         further_names=table["further_names"],
         endonyms=table["endonyms"],
         scripts=scripts,
+        further_scripts=table["further_scripts"],
         known_scripts=frozenset(table["scripts"]),
     )

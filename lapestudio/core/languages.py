@@ -8,7 +8,7 @@ from functools import lru_cache
 from lapestudio.core.errors import UserError
 from lapestudio.core.language_tables import RIGHT_TO_LEFT_SCRIPTS, Entry, Language, Registry, fold, registry
 
-__all__ = ["Language", "find_language", "same_language", "search_languages"]
+__all__ = ["Language", "find_language", "private_language", "same_language", "search_languages"]
 
 _PRIVATE_CODE = re.compile(r"q[a-t][a-z](?![a-z0-9])|x(-[a-z0-9]{1,8})+$")
 _SCRIPT = re.compile(r"[a-z]{4}")
@@ -18,6 +18,8 @@ _CODE = re.compile(r"[a-z]{2,3}")
 _MIN_CLOSE_LENGTH = 3
 _LONG_WORD = 6
 _NUM_SUGGESTIONS = 3
+_SUBTAG = 8
+_MOST_SUBTAGS = 4
 
 
 def find_language(code_or_name: str, *, name: str | None = None) -> Language:
@@ -35,12 +37,9 @@ def find_language(code_or_name: str, *, name: str | None = None) -> Language:
         UserError: no such language; the sentence suggests the nearest ones.
     """
     text = code_or_name.strip()
-    language = _by_tag(text)
+    language = _known(text)
     if language is None:
-        entry = registry().by_name.get(fold(text))
-        if entry is None:
-            raise UserError(_unknown(text))
-        language = entry.language
+        raise UserError(_unknown(text))
     return replace(language, name=name) if name else language
 
 
@@ -50,10 +49,51 @@ def same_language(first: str, second: str) -> bool:
 
     What no table knows is compared as it is written.
     """
-    one, other = _by_tag(first.strip()), _by_tag(second.strip())
-    if one is None or other is None or "mis" in {one.iso639_3, other.iso639_3}:
+    one, other = _known(first.strip()), _known(second.strip())
+    if one is None or other is None or _is_private(one) or _is_private(other):
         return first.strip().casefold() == second.strip().casefold()
     return one.iso639_3 == other.iso639_3
+
+
+def private_language(name: str, *, script: str | None = None, taken: Iterable[str] = ()) -> Language:
+    """Return a language or variety that has no code, under a private tag made of its name.
+
+    The tag begins with `qaa`, the first of the codes that ISO 639 keeps free for private use, so that it is a language
+    for every program; the name follows after x, as BCP 47 wants it: `qaa-x-siltigo`.
+
+    Args:
+        name: what its speakers or its researchers call it.
+        script: ISO 15924 code, where it is known.
+        taken: tags in use; the new one differs from them.
+
+    Raises:
+        UserError: the name has no letter, or the script does not exist.
+    """
+    words = re.findall(r"[a-z0-9]+", fold(name)) or [f"{ord(letter):x}" for letter in fold(name) if letter.isalnum()]
+    subtags = [word[start : start + _SUBTAG] for word in words for start in range(0, len(word), _SUBTAG)][
+        :_MOST_SUBTAGS
+    ]
+    if not subtags:
+        raise UserError("The name of the language is missing; write how it is called.")
+    if script is not None and script not in registry().scripts:
+        raise UserError(f'There is no script "{script}"; give its code, such as Latn or Arab.')
+    base = "-".join(["qaa", *([script] if script else []), "x", *subtags[:_MOST_SUBTAGS]])
+    used, code, number = set(taken), base, 2
+    while code in used:
+        code, number = f"{base}-{number}", number + 1
+    return find_language(code, name=name.strip())
+
+
+def _is_private(language: Language) -> bool:
+    return language.iso639_3 == "mis" or _PRIVATE_CODE.match(language.iso639_3) is not None
+
+
+def _known(text: str) -> Language | None:
+    """Return the language of a tag or a name; nothing where no table has it."""
+    language = _by_tag(text)
+    if language is None and (entry := registry().by_name.get(fold(text))) is not None:
+        language = entry.language
+    return language
 
 
 def search_languages(text: str, limit: int = 20) -> list[Language]:
@@ -87,7 +127,10 @@ def _by_tag(text: str) -> Language | None:
         private = Language(
             code=base, name=f"Private {base}", endonym=None, script=None, right_to_left=False, iso639_3=iso639_3
         )
-        return _with_subtags(private, tag[len(base) + 1 :].split("-"))
+        found = _with_subtags(private, tag[len(base) + 1 :].split("-"))
+        called = tag.partition("-x-")[2]
+        # A variety that was given a tag of its name goes by that name.
+        return replace(found, name=called.replace("-", " ").title()) if found is not None and called else found
     code, *rest = tag.split("-")
     if rest and _CODE.fullmatch(rest[0]) and len(rest[0]) == 3 and rest[0] in registry().by_code:  # noqa: PLR2004
         # An extended language subtag: zh-yue is yue.
@@ -99,7 +142,12 @@ def _by_tag(text: str) -> Language | None:
 def _with_subtags(language: Language, subtags: Iterable[str]) -> Language | None:
     """Return `language` narrowed down by script, region and variants, or nothing where the tag is malformed."""
     script, kept = language.script, [language.code]
-    for subtag in filter(None, subtags):
+    listed = [subtag for subtag in subtags if subtag]
+    for place, subtag in enumerate(listed):
+        if subtag == "x":
+            # What follows is private: the name of a variety.
+            kept += listed[place:]
+            break
         if _SCRIPT.fullmatch(subtag) and subtag.title() in registry().scripts and len(kept) == 1:
             script = subtag.title()
             if script != language.script:
@@ -119,6 +167,8 @@ def _with_subtags(language: Language, subtags: Iterable[str]) -> Language | None
         endonym=language.endonym if script == language.script else None,
         script=script,
         right_to_left=script in RIGHT_TO_LEFT_SCRIPTS,
+        # A script that is stated is the only one.
+        scripts=language.scripts if script == language.script or script is None else (script,),
     )
 
 

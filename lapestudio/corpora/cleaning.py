@@ -3,24 +3,21 @@
 It is a stream in small batches; what is remembered of the past is eight bytes a segment.
 """
 
-import html
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress, islice
 
-import numpy as np
-
 from lapestudio.core.text_settings import CleaningSettings
 from lapestudio.corpora.key_set import KeySet
 from lapestudio.corpora.language_check import is_surely_other, knows
+from lapestudio.corpora.markup import without_markup
 from lapestudio.corpora.mojibake import repaired
 from lapestudio.corpora.near_duplicates import NearDuplicates
 from lapestudio.corpora.normalising import normalise
 from lapestudio.corpora.script_check import fits
 from lapestudio.corpora.segment import Segment
-from lapestudio.corpora.text_key import text_key
+from lapestudio.corpora.text_key import text_keys
 
 MAX_EXAMPLES = 20
 _FIRST_BATCH = 64
@@ -35,20 +32,9 @@ _NAMES = {
     "check_language": "other language",
     "remove_duplicates": "duplicate",
     "remove_near_duplicates": "near duplicate",
+    "held_out": "in the held-out text",
     "empty": "empty",
 }
-# Tags have a name right after the bracket, so that "a < b" stays, and so do <<words>>.
-_TAG = r"(?<!<)</?{name}(?:\s[^<>]*)?/?>(?!>)"
-_MARKUP = (
-    (re.compile(r"<!--.*?-->", re.DOTALL), " "),
-    (re.compile(_TAG.format(name="(?:a|b|i|u|s|em|strong|span|sub|sup|font|small|big|mark|wbr)")), ""),
-    (re.compile(_TAG.format(name="[a-zA-Z][a-zA-Z0-9:-]*")), " "),
-    (re.compile(r"\{\{[^{}]*\}\}|\{\|.*?\|\}|\[\[(?:File|Image|Category):[^\[\]]*\]\]", re.DOTALL), " "),
-    (re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]"), r"\1"),
-    (re.compile(r"\[https?://\S+ ([^\[\]]*)\]"), r"\1"),
-    (re.compile(r"'{2,5}|^={2,6}|={2,6}$"), ""),
-)
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +53,8 @@ class StepResult:
     """What a step did."""
 
     setting: str
-    """The step's field in `CleaningSettings`; "empty" for segments of which nothing remained."""
+    """The step's field in `CleaningSettings`; "empty" for segments of which nothing remained, "held_out" for those
+    that occur in the held-out text."""
     name: str
     """A short name in English."""
     num_removed: int = 0
@@ -111,7 +98,12 @@ class CleaningLog:
 
 
 def clean(
-    segments: Iterable[Segment], settings: CleaningSettings, *, language: str | None, log: CleaningLog
+    segments: Iterable[Segment],
+    settings: CleaningSettings,
+    *,
+    language: str | None,
+    log: CleaningLog,
+    held_out_keys: KeySet | None = None,
 ) -> Iterator[Segment]:
     """Stream the segments that remain, in order.
 
@@ -120,9 +112,11 @@ def clean(
         settings: which steps.
         language: BCP-47 tag; without it scripts and languages are not checked.
         log: grows while the stream is gone through.
+        held_out_keys: text keys of segments that must not occur; case and spacing make no difference.
     """
     tests = _tests(settings, language)
     duplicates = KeySet() if settings.remove_duplicates else None
+    near_duplicates = NearDuplicates() if settings.remove_near_duplicates else None
     stream = iter(segments)
     size = _FIRST_BATCH
     while batch := list(islice(stream, size)):
@@ -131,8 +125,12 @@ def clean(
         for setting, is_good in tests:
             kept = _kept(kept, [is_good(segment.text) for segment in kept], setting, log)
         if duplicates is not None:
-            keys = np.fromiter((text_key(segment.text) for segment in kept), dtype=np.uint64, count=len(kept))
-            kept = _kept(kept, duplicates.add(keys).tolist(), "remove_duplicates", log)
+            kept = _kept(kept, duplicates.add(text_keys(kept)).tolist(), "remove_duplicates", log)
+        if near_duplicates is not None:
+            is_new = near_duplicates.are_new([segment.text for segment in kept])
+            kept = _kept(kept, is_new.tolist(), "remove_near_duplicates", log)
+        if held_out_keys is not None:
+            kept = _kept(kept, (~held_out_keys.contains(text_keys(kept))).tolist(), "held_out", log)
         yield from kept
 
 
@@ -145,8 +143,6 @@ def _tests(settings: CleaningSettings, language: str | None) -> list[tuple[str, 
         tests.append(("check_script", lambda text: fits(text, language)))
     if settings.check_language and language is not None and knows(language):
         tests.append(("check_language", lambda text: not is_surely_other(text, language)))
-    if settings.remove_near_duplicates:
-        tests.append(("remove_near_duplicates", NearDuplicates().is_new))
     return tests
 
 
@@ -157,17 +153,20 @@ def _made_plain(batch: list[Segment], settings: CleaningSettings, log: CleaningL
     kept: list[Segment] = []
     for segment in batch:
         text = segment.text
-        # Most text is plain already; this loop sees every segment of a corpus.
-        if not (text.isprintable() and "  " not in text and (not composes or is_composed("NFC", text))):
-            text = normalise(text, composes=composes, removes_invisible=removes)
-            if text != segment.text:
-                _note_plain(segment, text, composes=composes, removes=removes, log=log)
+        # Before anything else: to the other steps, half of a letter that was stored twice may be a control character.
         if repairs and (repair := repaired(text)):
             log.changed("repair_double_encoding", segment, repair)
-            text = normalise(repair, composes=composes, removes_invisible=removes)
+            text = repair
+        # Most text is plain already; this loop sees every segment of a corpus.
+        if not (text.isprintable() and "  " not in text and (not composes or is_composed("NFC", text))):
+            plain = normalise(text, composes=composes, removes_invisible=removes)
+            if plain != text:
+                _note_plain(segment, text, plain, composes=composes, removes=removes, log=log)
+                text = plain
         if markup and (stripped := without_markup(text)) != text:
-            log.changed("remove_markup", segment, stripped)
-            text = stripped
+            # An entity may stand for a character that is not plain.
+            text = normalise(stripped, composes=composes, removes_invisible=removes)
+            log.changed("remove_markup", segment, text)
         if not text:
             log.removed("empty", segment)
         elif text == segment.text:
@@ -177,23 +176,13 @@ def _made_plain(batch: list[Segment], settings: CleaningSettings, log: CleaningL
     return kept
 
 
-def _note_plain(segment: Segment, text: str, *, composes: bool, removes: bool, log: CleaningLog) -> None:
+def _note_plain(segment: Segment, before: str, after: str, *, composes: bool, removes: bool, log: CleaningLog) -> None:
     """Note why a text was changed; white space alone is not worth a word."""
-    bare = "".join(segment.text.split())
+    bare = "".join(before.split())
     if removes and len(normalise(bare, composes=False)) < len(bare):
-        log.changed("remove_invisible", segment, text)
-    elif composes and not unicodedata.is_normalized("NFC", segment.text):
-        log.changed("compose", segment, text)
-
-
-def without_markup(text: str) -> str:
-    """Return text without what is left of HTML and wiki markup; entities become the characters that they stand for."""
-    if "<" not in text and "&" not in text and "{{" not in text and "[[" not in text and "''" not in text:
-        return text
-    for pattern, replacement in _MARKUP:
-        text = pattern.sub(replacement, text)
-    text = _ENTITY.sub(lambda match: html.unescape(match.group()), text)
-    return re.sub(" +", " ", text).strip()
+        log.changed("remove_invisible", segment, after)
+    if composes and not unicodedata.is_normalized("NFC", before):
+        log.changed("compose", segment, after)
 
 
 def _kept(segments: list[Segment], is_good: list[bool], setting: str, log: CleaningLog) -> list[Segment]:

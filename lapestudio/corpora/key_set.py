@@ -4,12 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
+_LONGEST_MERGED = 1 << 21
+"""Longer runs stay as they are: merging them would need their memory once more."""
 
 
 class KeySet:
-    """Sorted runs of keys, each at least twice as long as the next; so few runs are searched and little is copied.
+    """Sorted runs of keys, the long ones first; so few runs are searched and little is copied.
 
-    Ten million keys take 80 MB, and twice that while two runs are merged; a Python set takes ten times as much.
+    Ten million keys take 80 MB and a little more while two runs are merged; a Python set takes ten times as much.
     """
 
     def __init__(self) -> None:
@@ -39,9 +41,13 @@ class KeySet:
         fresh = distinct[~known]
         if len(fresh):
             self._runs.append(fresh)
-            while len(self._runs) > 1 and 2 * len(self._runs[-1]) > len(self._runs[-2]):
+            while len(self._runs) > 1 and self._are_to_be_merged(len(self._runs[-2]), len(self._runs[-1])):
                 last, before = self._runs.pop(), self._runs.pop()
                 merged = np.concatenate([before, last])
                 merged.sort()
                 self._runs.append(merged)
         return is_new
+
+    @staticmethod
+    def _are_to_be_merged(before: int, last: int) -> bool:
+        return 2 * last > before and before <= _LONGEST_MERGED

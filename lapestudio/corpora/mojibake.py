@@ -4,17 +4,15 @@ import re
 
 # The pages in which it happens; Windows-1252 by far the most often.
 _PAGES = ("cp1252", "latin-1", "cp1250", "cp1257", "cp1251")
-# What the first and second byte of a two-byte letter look like in any of these pages. Quick, and never certain.
-_SUSPICIOUS = re.compile(
-    "[\u00c2-\u00df\u0102-\u0178\u0410-\u042f][\u0080-\u00bf\u0152-\u0192\u02c6-\u02dd\u0402-\u045f\u2013-\u2122]"
-)
+_IMPLAUSIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd]")
 
 
 def repaired(text: str) -> str | None:
     """Return what the text was before it was stored twice, or nothing where it looks sound.
 
     Text counts as damaged when all of it can be written in a code page and the bytes are valid UTF-8 with fewer
-    characters: by chance that hardly happens, since sound text has lone letters beyond ASCII.
+    characters, none of them control characters: by chance that hardly happens, since sound text has lone letters beyond
+    ASCII. It must be asked before the text is normalised, which takes halves of such letters for invisible characters.
     """
     if text.isascii() or not _SUSPICIOUS.search(text):
         return None
@@ -23,16 +21,33 @@ def repaired(text: str) -> str | None:
             repair = _to_bytes(text, page).decode("utf-8")
         except (UnicodeEncodeError, UnicodeDecodeError):
             continue
-        if len(repair) < len(text) and repair.isprintable():
+        if len(repair) < len(text) and not _IMPLAUSIBLE.search(repair):
             return repair
     return None
 
 
 def _to_bytes(text: str, page: str) -> bytes:
-    """Encode; the few bytes without a letter in Windows' pages come out as themselves, as most programs read them."""
     try:
         return text.encode(page)
     except UnicodeEncodeError:
-        return b"".join(
-            bytes([ord(character)]) if "\x80" <= character <= "\x9f" else character.encode(page) for character in text
-        )
+        return b"".join(_to_byte(character, page) for character in text)
+
+
+def _to_byte(character: str, page: str) -> bytes:
+    """Encode; the few bytes for which Windows' pages have no letter are read as themselves by most programs."""
+    try:
+        return character.encode(page)
+    except UnicodeEncodeError:
+        if "\x80" <= character <= "\xff":
+            return bytes([ord(character)])
+        raise
+
+
+def _read_as(start: int, end: int) -> str:
+    """Return what the bytes from `start` to before `end` look like in all the pages, for a class of characters."""
+    looks = {bytes([byte]).decode(page, "ignore") or chr(byte) for page in _PAGES for byte in range(start, end)}
+    return "".join(map(re.escape, sorted(looks)))
+
+
+# What the first and the second byte of a letter in UTF-8 look like in any of the pages. Quick, and never certain.
+_SUSPICIOUS = re.compile(f"[{_read_as(0xC2, 0xF5)}][{_read_as(0x80, 0xC0)}]")

@@ -39,12 +39,16 @@ def is_line_aligned(path: Path) -> bool:
 def read_line_aligned(file: SourceFile, reading: Reading) -> Iterator[Segment]:
     """Stream the lines of one half of a pair.
 
+    Nothing where it is in another language than the wanted one.
+
     Raises:
-        UserError: not readable, or in another language than the wanted one.
+        UserError: not readable.
     """
     language = file.suffix[1:]
     if not reading.wants_language(language):
-        raise UserError(f"{file} is in {language} by its name, not in {reading.language}; choose the other half.")
+        reading.is_other_language = True
+        reading.warn(f"{file} is in {language} by its name, not in {reading.language}: it is passed over.")
+        return
     for number, line in read_lines(file, reading, line_ends="lf"):
         if text := line.strip():
             yield Segment(text, str(file), f"line {number}", language=language, unit=f"line {number}")

@@ -9,6 +9,7 @@ from lapestudio.corpora.source_file import SourceFile
 from lapestudio.corpora.text_lines import read_lines
 
 _LOOKED_AT = 20_000
+_ASCII_SPACE = " \t\r\n\f\v"
 
 
 def read_plain_text(file: SourceFile, reading: Reading) -> Iterator[Segment]:
@@ -22,6 +23,10 @@ def read_plain_text(file: SourceFile, reading: Reading) -> Iterator[Segment]:
     for number, line in read_lines(file, reading):
         text = line.strip()
         if text:
+            whole = line.strip(_ASCII_SPACE)
+            # "à" that was stored twice ends in a no-break space, other letters in a control character.
+            if len(whole) != len(text) and repaired(whole) is not None:
+                text = whole
             if number < _LOOKED_AT and not text.isascii() and repaired(text) is not None:
                 first_damaged, num_damaged = first_damaged or number, num_damaged + 1
             yield Segment(text, document, f"line {number}")

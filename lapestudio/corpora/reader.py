@@ -46,6 +46,8 @@ class Reading:
     """What was left out on purpose: reason ("untranslated entry") -> number."""
     warnings: list[str] = field(default_factory=list)
     """Whole sentences about things that are no faults but should be known."""
+    is_other_language: bool = False
+    """Whether the file is, by its name, the half of a pair that was not asked for; giving nothing is no fault then."""
 
     def skip(self, reason: str, number: int = 1) -> None:
         """Note that something was left out on purpose."""

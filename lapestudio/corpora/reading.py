@@ -223,7 +223,7 @@ def _read_file(
         num_segments += 1
     if log is not None:
         log.add(_notes(file, reader, reading, num_segments))
-    if num_segments == 0:
+    if num_segments == 0 and not reading.is_other_language:
         raise UserError(_no_text(file, reading))
 
 

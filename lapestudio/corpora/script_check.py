@@ -57,7 +57,7 @@ def scripts_of_language(language: str) -> frozenset[str]:
         found = find_language(language)
     except UserError:
         return frozenset()
-    return frozenset(unicode_scripts(found.script))
+    return frozenset(script for one in found.scripts or (found.script,) for script in unicode_scripts(one))
 
 
 def fits(text: str, language: str) -> bool:

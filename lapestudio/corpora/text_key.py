@@ -1,8 +1,19 @@
 """A text to 64 bits that equal texts share: what duplicates are found by."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import xxhash
+from numpy.typing import NDArray
+
+from lapestudio.corpora.segment import Segment
 
 
 def text_key(text: str) -> int:
     """Return 64 bits; case and spacing make no difference, and the same text gives the same key everywhere."""
     return xxhash.xxh3_64_intdigest(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass"))
+
+
+def text_keys(segments: Sequence[Segment]) -> NDArray[np.uint64]:
+    """Return (num_segments,) the keys of their texts."""
+    return np.fromiter((text_key(segment.text) for segment in segments), dtype=np.uint64, count=len(segments))

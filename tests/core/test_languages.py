@@ -8,12 +8,26 @@ import iso639
 import pytest
 
 from lapestudio.core.errors import UserError
-from lapestudio.core.languages import Language, find_language, search_languages
+from lapestudio.core.languages import (
+    Language,
+    find_language,
+    private_language,
+    same_language,
+    search_languages,
+)
 
 
 @pytest.mark.parametrize("text", ["mt", "mlt", "MLT", "mlt_Latn", "mlt-Latn", " mt ", "Maltese", "malti", "MALTI"])
 def test_all_ways_to_say_maltese(text: str) -> None:
-    expected = Language(code="mt", name="Maltese", endonym="Malti", script="Latn", right_to_left=False, iso639_3="mlt")
+    expected = Language(
+        code="mt",
+        name="Maltese",
+        endonym="Malti",
+        script="Latn",
+        right_to_left=False,
+        iso639_3="mlt",
+        scripts=("Latn",),
+    )
     assert find_language(text) == expected
 
 
@@ -190,3 +204,52 @@ def test_loading_is_lazy_and_quick() -> None:
     found = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     # A guard against a slow way of loading, not a measurement: it takes a twentieth of this on an idle machine.
     assert float(found.stdout) < 2.0
+
+
+def test_scripts_macrolanguages_and_other_forms_of_a_code() -> None:
+    serbian = find_language("sr")
+    assert serbian.scripts[0] == "Cyrl"
+    assert "Latn" in serbian.scripts
+    assert find_language("sr-Latn").scripts == ("Latn",)
+    assert find_language("et").macrolanguage == "est"
+    assert find_language("mt").macrolanguage is None
+    assert find_language("et").flores_code == "ekk_Latn"
+    assert find_language("zh-Hant").flores_code == "cmn_Hant"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("mt", "mlt", True), ("et", "ekk", True), ("est", "ekk", True), ("pt-BR", "pt", True), ("zh-Hans", "zho", True),
+        ("eng_Latn", "en-GB", True), ("Maltese", "mt", True), ("mt", "it", False), ("ekk", "vro", False),
+        ("x-foo", "x-foo", True), ("x-foo", "x-bar", False), ("nonsense9", "NONSENSE9", True),
+        ("nonsense9", "mt", False),
+    ],
+)  # fmt: skip
+def test_whether_two_tags_stand_for_one_language(first: str, second: str, same: bool) -> None:
+    assert same_language(first, second) is same
+    assert same_language(second, first) is same
+
+
+def test_a_language_without_a_code_gets_a_private_tag() -> None:
+    made = private_language("Sìltigo Bàscia", script="Latn")
+    assert (made.code, made.name, made.iso639_3) == ("qaa-Latn-x-siltigo-bascia", "Sìltigo Bàscia", "qaa")
+    assert find_language(made.code).script == "Latn"
+    assert find_language(made.code).name == "Siltigo Bascia"
+    second = private_language("Siltigo Bascia", script="Latn", taken=[made.code])
+    assert second.code == "qaa-Latn-x-siltigo-bascia-2"
+    assert private_language("لهجة", script="Arab").right_to_left
+    assert not same_language(made.code, private_language("Other").code)
+    with pytest.raises(UserError, match="name of the language is missing"):
+        private_language(" - ")
+    with pytest.raises(UserError, match='no script "Xxxx"'):
+        private_language("Name", script="Xxxx")
+
+
+def test_each_code_finds_its_own_language_first() -> None:
+    """Typing any code of a language offers that language before all others."""
+    for row in sorted(iso639.ALL_LANGUAGES, key=lambda row: row.part3 or "")[::97]:
+        if row.status != "A" or row.scope != "I":
+            continue
+        for code in filter(None, (row.part1, row.part2b, row.part2t, row.part3)):
+            assert search_languages(code, 1)[0].iso639_3 == row.part3, code

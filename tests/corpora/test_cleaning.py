@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapestudio.core.text_settings import CleaningSettings
-from lapestudio.corpora.cleaning import MAX_EXAMPLES, CleaningLog, clean, without_markup
+from lapestudio.corpora.cleaning import MAX_EXAMPLES, CleaningLog, clean
 from lapestudio.corpora.key_set import KeySet
 from lapestudio.corpora.language_check import check, identify, is_surely_other, knows
+from lapestudio.corpora.markup import without_markup
 from lapestudio.corpora.mojibake import repaired
 from lapestudio.corpora.near_duplicates import NearDuplicates
 from lapestudio.corpora.normalising import normalise
@@ -68,6 +69,60 @@ def test_normalising_can_be_switched_off_in_parts() -> None:
 
 
 # Steps
+
+
+def test_letters_stored_twice_are_repaired_before_halves_of_them_pass_for_control_characters() -> None:
+    damaged = ["Ċettu u Čapek".encode().decode("latin-1"), "la città è".encode().decode("cp1252"), "Nhar\u00a0il-Ħadd"]
+    kept, log = cleaned(damaged, repair_double_encoding=True, compose=True, remove_invisible=True)
+    assert kept == ["Ċettu u Čapek", "la città è", "Nhar il-Ħadd"]
+    assert [(step.setting, step.num_changed) for step in log.results()] == [("repair_double_encoding", 2)]
+
+
+def test_reasons_for_a_change_are_counted_apart() -> None:
+    _kept, log = cleaned(["e\u0301\u00ad", "e\u0301", "a\u200bb", "a  b"], compose=True, remove_invisible=True)
+    assert {step.setting: step.num_changed for step in log.results()} == {"compose": 2, "remove_invisible": 2}
+
+
+def test_characters_that_entities_stand_for_are_made_plain_too() -> None:
+    kept, log = cleaned(["a&nbsp;b&shy;c", "&nbsp;"], remove_markup=True, remove_invisible=True)
+    assert kept == ["a bc"]
+    assert (log.steps["remove_markup"].num_changed, log.steps["empty"].num_removed) == (2, 1)
+
+
+def test_what_is_exactly_the_same_is_no_near_duplicate() -> None:
+    line = "Il-bnedmin kollha jitwieldu ħielsa u ugwali fid-dinjità u d-drittijiet."
+    kept, log = cleaned([line, line.upper(), line + "!"], remove_duplicates=True, remove_near_duplicates=True)
+    assert kept == [line]
+    assert [(step.setting, step.num_removed) for step in log.results()] == [
+        ("remove_duplicates", 1),
+        ("remove_near_duplicates", 1),
+    ]
+
+
+def test_what_occurs_in_held_out_text_is_left_out() -> None:
+    keys = KeySet()
+    keys.add(np.array([text_key("Il-kelb  RIEQED."), text_key("Xi ħaġa")], dtype=np.uint64))
+    log = CleaningLog()
+    lines = segments(["Il-kelb rieqed.", "Il-kelb qam.", "xi ħaġa"])
+    kept = list(clean(lines, CleaningSettings(), language=None, log=log, held_out_keys=keys))
+    assert [segment.text for segment in kept] == ["Il-kelb qam."]
+    [step] = log.results()
+    assert (step.setting, step.num_removed, step.examples[1].location) == ("held_out", 2, "line 3")
+
+
+def test_the_first_segments_come_before_many_have_been_read() -> None:
+    num_read = 0
+
+    def stream():
+        nonlocal num_read
+        for number in range(10_000):
+            num_read += 1
+            yield Segment(f"linja {number}", "d", f"line {number}")
+
+    kept = clean(stream(), CleaningSettings(), language="mt", log=CleaningLog())
+    assert next(kept).text == "linja 0"
+    assert num_read <= 64
+    assert [segment.text for segment in kept] == [f"linja {number}" for number in range(1, 10_000)]
 
 
 def test_nothing_happens_where_all_is_off() -> None:
@@ -208,11 +263,38 @@ def test_near_duplicates_are_found_as_often_as_their_similarity_says() -> None:
             else:
                 assert similarity < 0.4
             near = NearDuplicates()
-            assert near.is_new(text)
-            counts[kind][0] += not near.is_new(other)
+            first_is_new, other_is_new = near.are_new([text, other])
+            assert first_is_new
+            counts[kind][0] += not other_is_new
             counts[kind][1] += 1
     assert counts["high"][0] / counts["high"][1] > 0.9
     assert counts["low"][0] / counts["low"][1] < 0.03
+
+
+@pytest.mark.parametrize("changes", [1, 4, 8, 14, 24])
+def test_near_duplicates_are_noticed_as_often_as_theory_says(changes: int) -> None:
+    generator = np.random.default_rng(changes)
+    letters = np.array(list(string.ascii_lowercase))
+    found, expected = 0, 0.0
+    num_pairs = 300
+    for _pair in range(num_pairs):
+        text = "".join(generator.choice(letters, 300))
+        characters = list(text)
+        for place in generator.choice(300, changes, replace=False):
+            characters[place] = "0"
+        other = "".join(characters)
+        found += not NearDuplicates().are_new([text, other])[1]
+        expected += 1 - (1 - jaccard(text, other) ** 8) ** 8
+    # Three standard deviations of so many tosses.
+    assert abs(found - expected) / num_pairs < 3 * 0.5 / num_pairs**0.5
+
+
+def test_near_duplicates_do_not_depend_on_how_they_come_in_batches() -> None:
+    generator = np.random.default_rng(2)
+    texts = ["".join(generator.choice(list("abc "), 30)) + "x" * int(generator.integers(0, 3)) for _ in range(100)]
+    texts += [text + "!" for text in texts[::3]] + ["ab", ""]
+    together, apart = NearDuplicates(), NearDuplicates()
+    assert together.are_new(texts).tolist() == [bool(apart.are_new([text])[0]) for text in texts]
 
 
 def test_near_duplicates_are_left_out() -> None:

@@ -1,8 +1,9 @@
 """A process that drives the real window by clicks, as a user would; the tests start it and read what it prints.
 
 Usage: drive_window.py PART FOLDER. Parts: `whole` (first start to export), `close` (train, then close the window
-while the job runs), `again` (the next start: see the whole curve, stop the job), `cold` (time until the window can be
-used). The last line it prints is a JSON object.
+while the job runs), `again` (the next start: see the whole curve, stop the job), `corpora` (drop a folder of many
+formats, choose a tier and a column, identify with them), `cold` (time until the window can be used). The last line it
+prints is a JSON object.
 """
 
 import json
@@ -14,9 +15,10 @@ from pathlib import Path
 _BEGAN = time.time()
 
 # The imports are part of what `cold` measures.
-from PySide6.QtCore import QLocale, QSettings, Qt, QTimer  # noqa: E402
+from PySide6.QtCore import QLocale, QMimeData, QPoint, QPointF, QSettings, Qt, QTimer, QUrl  # noqa: E402
+from PySide6.QtGui import QDragEnterEvent, QDropEvent  # noqa: E402
 from PySide6.QtTest import QTest  # noqa: E402
-from PySide6.QtWidgets import QAbstractButton  # noqa: E402
+from PySide6.QtWidgets import QAbstractButton, QApplication  # noqa: E402
 
 from lapestudio.ui.app import make_application  # noqa: E402
 from lapestudio.ui.main_window import MainWindow  # noqa: E402
@@ -160,6 +162,103 @@ def again(driver):
     driver.finish(message=panel.message.text, points=points(panel), can_resume=panel.resume_button.isVisible())
 
 
+def corpora(driver):
+    """Drop a folder on a new language; the longest gap between two beats of the window is measured meanwhile."""
+    driver.open_example()
+    session = driver.window.view.session
+    panel = driver.panel(Step.LANGUAGES)
+    survey = session.survey
+    codes = {language.code for language in session.document.languages}
+    wait_for("the example's text", lambda: set(survey.tokens) == codes)
+    beat = Heartbeat(driver.window)
+    folder = driver.folder / "field notes"
+    panel.select("cy")
+    drop(panel, [folder])
+    wait_for("the reading", lambda: not survey.is_reading("cy") and "cy" in survey.tokens)
+    dropped = survey.summaries["cy"]
+    choose_part(driver, panel, "sgwrs.eaf", ["ft@Siân"])
+    choose_part(driver, panel, "dewis.csv", ["source"])
+    wait_for("the reading", lambda: not survey.is_reading("cy") and not survey.is_counting)
+    chosen = survey.summaries["cy"]
+    gaps = beat.stop()
+    driver.grab("corpora")
+    examples = examples_of(driver, panel, "remove_duplicates")
+    before = session.document.languages
+    panel.details.cleaning_fold.button.setChecked(True)
+    panel.details.cleaning.boxes["remove_duplicates"].setChecked(False)
+    wait_for("the reading", lambda: not survey.is_reading("cy") and "cy" in survey.summaries)
+    with_duplicates = survey.summaries["cy"].num_segments
+    session.undo_stack.undo()
+    assert session.document.languages == before
+    wait_for("the reading", lambda: not survey.is_reading("cy") and not survey.is_counting)
+    identified = identify(driver)
+    spec = identified.followed.run.read_spec()
+    driver.finish(
+        formats=sorted({note.format_name for note in dropped.files}),
+        dropped=dropped.num_segments,
+        chosen=chosen.num_segments,
+        texts=[segment.text for segment in chosen.preview],
+        examples=examples,
+        with_duplicates=with_duplicates,
+        tokens=survey.tokens["cy"],
+        gaps_ms=[round(1000 * gap) for gap in gaps[-5:]],
+        counted=identified.followed.history.end.summary["tokens"]["cy"],
+        reading=next(corpus for corpus in spec.corpora if corpus.language == "cy").model_dump(mode="json")["reading"],
+    )
+
+
+class Heartbeat:
+    """Notes how long the window's event loop is kept from coming round."""
+
+    def __init__(self, window):
+        self._gaps = []
+        self._last = time.perf_counter()
+        self._timer = QTimer(window)
+        self._timer.timeout.connect(self._on_beat)
+        self._timer.start(5)
+
+    def _on_beat(self):
+        now = time.perf_counter()
+        self._gaps.append(now - self._last)
+        self._last = now
+
+    def stop(self):
+        self._timer.stop()
+        return sorted(self._gaps)
+
+
+def drop(widget, paths):
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    actions, button, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QApplication.sendEvent(widget, QDragEnterEvent(QPoint(9, 9), actions, mime, button, keys))
+    QApplication.sendEvent(widget, QDropEvent(QPointF(9, 9), actions, mime, button, keys))
+
+
+def choose_part(driver, panel, name, parts):
+    files = panel.details.files
+    item = next(files.item(row) for row in range(files.count()) if name in files.item(row).text())
+    files.scrollToItem(item)
+    QTest.mouseClick(files.viewport(), Qt.MouseButton.LeftButton, pos=files.visualItemRect(item).center())
+    wait_for("the preview", lambda: not panel.preview.looker.is_busy and panel.preview.choices.parts.count())
+    shown = panel.preview.choices.parts
+    for row in range(shown.count()):
+        part = shown.item(row)
+        wanted = any(part.text().strip("\u2068\u2069").startswith(name) for name in parts)
+        if wanted != (part.checkState() == Qt.CheckState.Checked):
+            part.setCheckState(Qt.CheckState.Checked if wanted else Qt.CheckState.Unchecked)
+            wait_for("the preview", lambda: not panel.preview.looker.is_busy)
+
+
+def examples_of(driver, panel, setting):
+    panel.details.cleaning_fold.button.setChecked(True)
+    link = panel.details.cleaning.links[setting]
+    if link.isHidden():
+        return []
+    link.click()
+    return [panel.preview.list.item(row).text() for row in range(panel.preview.list.count())]
+
+
 def points(panel):
     """Return what the curve shows of the training loss: (step, loss)."""
     rows = list(panel.curves.table())
@@ -181,7 +280,7 @@ def cold(driver):
 
 def main():
     part, folder = sys.argv[1], Path(sys.argv[2])
-    {"whole": whole, "close": close, "again": again, "cold": cold}[part](Driver(folder))
+    {"whole": whole, "close": close, "again": again, "corpora": corpora, "cold": cold}[part](Driver(folder))
 
 
 if __name__ == "__main__":

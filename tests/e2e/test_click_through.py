@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 from lapestudio.core.resources import example_folder
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.jobs import stopping
+from tests.corpora.sample_files import SAMPLES, write_samples
 
 _DRIVER = Path(__file__).with_name("drive_window.py")
 _LIMIT_S = 400
@@ -87,6 +88,31 @@ def test_a_job_outlives_the_window_and_the_next_window_shows_and_stops_it(drive)
     while stopping.survivors(run):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_a_folder_of_many_formats_is_dropped_chosen_from_and_identified_with(drive):
+    names = (
+        "llyfr.txt", "sgwrs.eaf", "dewis.csv", "stori.flextext", "dogfen.docx", "ffilm.srt", "41MRK.usfm", "cof.tmx",
+        "rhaglen.po", "tudalen.html",
+    )  # fmt: skip
+    write_samples(drive.folder / "field notes", *names)
+    (drive.folder / "field notes" / "again.txt").write_text("Un.\nDau.\n", encoding="utf-8")
+    facts = drive("corpora")
+    assert facts["model_libraries"] == []
+    assert set(facts["formats"]) >= {SAMPLES[name].format_name for name in names}
+    # The translation tier has one annotation instead of the three of the text, the other column as many rows.
+    assert facts["chosen"] == facts["dropped"] - 2
+    assert facts["examples"] == ["\u2068Un.\u2069"]
+    assert facts["with_duplicates"] == facts["chosen"] + 1
+    assert facts["tokens"] == facts["counted"]
+    assert {Path(path).name: options["parts"] for path, options in facts["reading"].items()} == {
+        "sgwrs.eaf": ["ft@Siân"],
+        "dewis.csv": ["source"],
+    }
+    # Nearly all gaps are far below; the machine that runs the tests may be busy with others.
+    assert facts["gaps_ms"][0] < 50, facts["gaps_ms"]
+    assert len(pixels(drive.folder / "corpora.png")) > 8
 
 
 def test_a_cold_start_is_quick(drive):

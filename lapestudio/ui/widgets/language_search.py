@@ -4,7 +4,9 @@ from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPe
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QListView, QVBoxLayout, QWidget
 
-from lapestudio.core.languages import Language, search_languages
+from lapestudio.core.language_tables import registry
+from lapestudio.core.languages import Language, private_language, search_languages
+from lapestudio.corpora.script_check import script_of
 from lapestudio.ui.icons import icon
 from lapestudio.ui.style import theme_colors
 from lapestudio.ui.text import isolate
@@ -12,6 +14,7 @@ from lapestudio.ui.tokens import Space
 
 _MOST_RESULTS = 40
 _LIST_HEIGHT = 220
+_FREE_CODE = "qaa"
 _NO_PARENT = QModelIndex()
 Index = QModelIndex | QPersistentModelIndex
 
@@ -46,6 +49,8 @@ class LanguageResults(QAbstractListModel):
         language = self.language_at(index.row()) if index.isValid() else None
         if language is None or role != Qt.ItemDataRole.DisplayRole:
             return None
+        if language.iso639_3 == _FREE_CODE:
+            return self.tr("A language without a code: {name}").format(name=isolate(language.name))
         own = f" · {isolate(language.endonym)}" if language.endonym and language.endonym != language.name else ""
         return f"{isolate(language.name)}{own} · {isolate(language.code)}"
 
@@ -120,9 +125,19 @@ class LanguageSearch(QWidget):
             self.field.clear()
             self.language_chosen.emit(language)
 
+    def _without_code(self, name: str) -> Language:
+        """Return a language or variety that has no code, written as its name is typed."""
+        letters = [script for letter in name if (script := script_of(letter))]
+        usual = letters[0] if letters and letters[0] in registry().scripts else None
+        return private_language(name, script=usual)
+
     @Slot(str)
     def _on_text_changed(self, text: str) -> None:
         found = search_languages(text, _MOST_RESULTS) if text.strip() else []
+        name = text.strip().casefold()
+        is_known = any(name in (one.code, one.name.casefold()) for one in found)
+        if any(map(str.isalnum, name)) and not is_known:
+            found.append(self._without_code(text.strip()))
         self._model.show_languages(found)
         self.results.setVisible(bool(found))
         if found:
