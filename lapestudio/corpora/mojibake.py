@@ -2,8 +2,9 @@
 
 import re
 
-# The pages in which it happens; Windows-1252 by far the most often.
-_PAGES = ("cp1252", "latin-1", "cp1250", "cp1257", "cp1251")
+# Where it happens most: what these can explain, they do.
+_FREQUENT_PAGES = ("cp1252", "latin-1")
+_OTHER_PAGES = ("cp1250", "cp1257", "cp1251")
 _IMPLAUSIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd]")
 
 
@@ -13,17 +14,26 @@ def repaired(text: str) -> str | None:
     Text counts as damaged when all of it can be written in a code page and the bytes are valid UTF-8 with fewer
     characters, none of them control characters: by chance that hardly happens, since sound text has lone letters beyond
     ASCII. It must be asked before the text is normalised, which takes halves of such letters for invisible characters.
+
+    Some texts look the same from two pages. In the declaration of human rights in 64 languages all damage by
+    Windows-1252 and Latin-1 is repaired to the letter, and 97 % or more of that by Windows-1250 and 1257.
     """
     if text.isascii() or not _SUSPICIOUS.search(text):
         return None
-    for page in _PAGES:
-        try:
-            repair = _to_bytes(text, page).decode("utf-8")
-        except (UnicodeEncodeError, UnicodeDecodeError):
-            continue
-        if len(repair) < len(text) and not _IMPLAUSIBLE.search(repair):
+    for page in _FREQUENT_PAGES:
+        if (repair := _undone(text, page)) is not None:
             return repair
-    return None
+    repairs = [repair for page in _OTHER_PAGES if (repair := _undone(text, page)) is not None]
+    # Of "à" and "Ơ" the first is more likely: the usual letters have the lower numbers.
+    return min(repairs, key=max, default=None)
+
+
+def _undone(text: str, page: str) -> str | None:
+    try:
+        repair = _to_bytes(text, page).decode("utf-8")
+    except (UnicodeEncodeError, UnicodeDecodeError):
+        return None
+    return repair if len(repair) < len(text) and not _IMPLAUSIBLE.search(repair) else None
 
 
 def _to_bytes(text: str, page: str) -> bytes:
@@ -45,7 +55,8 @@ def _to_byte(character: str, page: str) -> bytes:
 
 def _read_as(start: int, end: int) -> str:
     """Return what the bytes from `start` to before `end` look like in all the pages, for a class of characters."""
-    looks = {bytes([byte]).decode(page, "ignore") or chr(byte) for page in _PAGES for byte in range(start, end)}
+    pages = (*_FREQUENT_PAGES, *_OTHER_PAGES)
+    looks = {bytes([byte]).decode(page, "ignore") or chr(byte) for page in pages for byte in range(start, end)}
     return "".join(map(re.escape, sorted(looks)))
 
 
