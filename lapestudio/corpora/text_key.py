@@ -11,7 +11,11 @@ from lapestudio.corpora.segment import Segment
 
 def text_key(text: str) -> int:
     """Return 64 bits; case and spacing make no difference, and the same text gives the same key everywhere."""
-    return xxhash.xxh3_64_intdigest(" ".join(text.split()).casefold().encode("utf-8", "surrogatepass"))
+    # Clean text has single spaces already, and this is asked of every segment of a corpus.
+    if "  " in text or not text.isprintable() or text[:1] == " " or text[-1:] == " ":
+        text = " ".join(text.split())
+    folded = text.lower() if text.isascii() else text.casefold()
+    return xxhash.xxh3_64_intdigest(folded.encode("utf-8", "surrogatepass"))
 
 
 def text_keys(segments: Sequence[Segment]) -> NDArray[np.uint64]:

@@ -10,11 +10,13 @@ it); it is not text, so it is never counted, and the last block may be short.
 """
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +34,10 @@ from lapestudio.engine.loading import adds_bos
 _PIECE_CHARACTERS = 8192
 _PIECES_A_BATCH = 64
 _BLOCKS_A_RECORD_BATCH = 256
+_BATCHES_AHEAD = 2
 _FORMAT = "lapestudio.blocks.1"
+_Piece = tuple[str, bool]
+_Result = TypeVar("_Result")
 
 Ids = NDArray[np.int32]
 
@@ -183,10 +188,13 @@ def count_tokens(
         on_progress: called with the characters so far.
     """
     num_tokens = num_characters = 0
-    pieces = _pieces(segments)
-    while batch := [text for text, _begins in islice(pieces, _PIECES_A_BATCH)]:
-        num_tokens += sum(map(len, _encode(batch, tokenizer)))
-        num_characters += sum(map(len, batch))
+
+    def count(batch: list[_Piece]) -> int:
+        return sum(map(len, _encode([text for text, _begins in batch], tokenizer)))
+
+    for batch, number in _ahead(_batched(segments), count):
+        num_tokens += number
+        num_characters += sum(len(text) for text, _begins in batch)
         on_progress(num_characters)
     return num_tokens
 
@@ -223,19 +231,53 @@ def _record_batch(flat: Ids, room: int, head: Ids, schema: Any) -> Any:
 
 def _text_ids(segments: Iterable[Segment], tokenizer: PreTrainedTokenizerBase, end: int | None) -> Iterator[Ids]:
     """Yield the ids of the pieces in order, the end token between documents."""
-    pieces = _pieces(segments)
     num_documents = 0
-    while batch := list(islice(pieces, _PIECES_A_BATCH)):
-        encoded = _encode([text for text, _begins in batch], tokenizer)
+
+    def ids_of(batch: list[_Piece]) -> list[Ids]:
+        return [np.array(_ids(one), dtype=np.int32) for one in _encode([text for text, _begins in batch], tokenizer)]
+
+    for batch, encoded in _ahead(_batched(segments), ids_of):
         for ids, (_text, begins) in zip(encoded, batch, strict=True):
             num_documents += begins
             if begins and num_documents > 1 and end is not None:
                 yield np.array([end], dtype=np.int32)
-            yield np.asarray(ids, dtype=np.int32)
+            yield ids
 
 
-def _encode(texts: list[str], tokenizer: PreTrainedTokenizerBase) -> Iterable[Sequence[int]]:
-    """Return the ids of each text; what looks like a control token in it stays text.
+def _ahead(
+    batches: Iterator[list[_Piece]], work: Callable[[list[_Piece]], _Result]
+) -> Iterator[tuple[list[_Piece], _Result]]:
+    """Yield each batch with what `work` makes of it, in order, while the next batches are read.
+
+    The tokenizer's library works outside Python: text is read meanwhile.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        pending: deque[tuple[list[_Piece], Future[_Result]]] = deque()
+        for batch in batches:
+            pending.append((batch, pool.submit(work, batch)))
+            if len(pending) > _BATCHES_AHEAD:
+                first, future = pending.popleft()
+                yield first, future.result()
+        for first, future in pending:
+            yield first, future.result()
+
+
+def _batched(segments: Iterable[Segment]) -> Iterator[list[_Piece]]:
+    pieces = _pieces(segments)
+    while batch := list(islice(pieces, _PIECES_A_BATCH)):
+        yield batch
+
+
+def _ids(encoded: Any) -> list[int]:
+    """Return the ids of what `_encode` gives for a text."""
+    ids: list[int] = encoded if isinstance(encoded, list) else encoded.ids
+    return ids
+
+
+def _encode(texts: list[str], tokenizer: PreTrainedTokenizerBase) -> Sequence[Any]:
+    """Return for each text its ids, or an object that has as many and knows them; see `_ids`.
+
+    What looks like a control token stays text.
 
     The library below is asked itself where there is one: without masks, offsets and copies it is a third faster.
     """
@@ -248,10 +290,11 @@ def _encode(texts: list[str], tokenizer: PreTrainedTokenizerBase) -> Iterable[Se
     backend.encode_special_tokens = True
     backend.no_truncation()
     backend.no_padding()
-    return [encoding.ids for encoding in backend.encode_batch_fast(texts, add_special_tokens=False)]
+    encodings: list[Any] = backend.encode_batch_fast(texts, add_special_tokens=False)
+    return encodings
 
 
-def _pieces(segments: Iterable[Segment]) -> Iterator[tuple[str, bool]]:
+def _pieces(segments: Iterable[Segment]) -> Iterator[_Piece]:
     """Yield pieces of text and whether each begins a document; all but a document's last piece end with a line feed."""
     for _document, members in groupby(segments, key=lambda segment: segment.document):
         lines: list[str] = []

@@ -202,7 +202,7 @@ def corpora(driver):
         with_duplicates=with_duplicates,
         tokens=survey.tokens["cy"],
         gaps_ms=[round(1000 * gap) for gap in gaps[-5:]],
-        counted=identified.followed.history.end.summary["tokens"]["cy"],
+        counted=identified.followed.history.terminal.summary["tokens"]["cy"],
         reading=next(corpus for corpus in spec.corpora if corpus.language == "cy").model_dump(mode="json")["reading"],
     )
 

@@ -43,6 +43,7 @@ class CorpusFiles(QWidget):
         super().__init__(parent)
         self._session = session
         self._code: str | None = None
+        self._last_notes: dict[str, dict[Path, FileNotes]] = {}
         self.files = FileDropList(self)
         self.files.setObjectName("languageFiles")
         self.files.setAccessibleName(self.tr("Files of this language; drop files and folders here"))
@@ -124,7 +125,10 @@ class CorpusFiles(QWidget):
     def _fill(self, code: str, chosen: Iterable[Path]) -> None:
         language = self._session.project.language(code)
         summary = self._session.survey.summaries.get(code)
-        notes = {note.path: note for note in summary.files} if summary is not None else {}
+        if summary is not None:
+            self._last_notes[code] = {note.path: note for note in summary.files}
+        # While files are read again, what was found in them before stays in view.
+        notes = self._last_notes.get(code, {})
         for path in (*language.paths, *language.held_out):
             absolute = self._session.project.resolve(path)
             inside = [note for note in notes.values() if absolute in note.path.parents]
