@@ -33,6 +33,11 @@ def script_shares(text: str) -> dict[str, float]:
     return {script: number / total for script, number in counts.most_common()}
 
 
+def dominant_script(text: str) -> str | None:
+    """Return the script of most letters; nothing for text without letters."""
+    return next(iter(script_shares(text)), None)
+
+
 @cache
 def script_of(character: str) -> str:
     """Return the script of a letter; empty for what is no letter, or one of many scripts."""
