@@ -12,6 +12,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from lapestudio.core.run_folder import RunFolder
+from tests.corpora.sample_files import SAMPLES, write_samples
 from tests.tiny_model_folder import INTERMEDIATE_SIZE, NUM_LAYERS, write_corpus, write_model_folder
 
 _TIMEOUT_S = 240
@@ -392,3 +393,71 @@ def test_demo_does_the_main_job_on_the_example(studio, folder):
     assert float(losses[0][-1]) < -0.1
     assert (folder / "demo ħ" / "adapted-model" / "model.safetensors").exists()
     assert "not empty" in studio.refuse("demo", "--out", "demo ħ")
+
+
+# Text: read, checked, described, written clean
+
+
+@pytest.fixture(scope="module")
+def notes(folder):
+    write_samples(folder / "notes", "sgwrs.eaf", "dewis.csv", "llyfr.txt", "dogfen.docx", "cof.tmx")
+    (folder / "notes" / "again.txt").write_text("Un.\nDau.\n", encoding="utf-8")
+    return folder / "notes"
+
+
+def test_a_corpus_is_described(studio, notes):
+    facts = studio.json("corpus", notes, "--language", "cy", "--model", "model")
+    assert facts["num_files"] == 6
+    assert {note["format_name"] for note in facts["files"]} == {"ELAN", "table", "plain text", "Word", "TMX"}
+    assert facts["num_segments"] == facts["num_read"] - 1
+    assert [(step["name"], step["num_removed"]) for step in facts["cleaning"]] == [("duplicate", 1)]
+    assert facts["cleaning"][0]["examples"][0]["before"] == "Un."
+    # A token a byte.
+    assert facts["tokens"] > facts["num_characters"]
+    assert facts["tokens_per_word"] == pytest.approx(facts["tokens"] / facts["num_words"])
+    assert facts["scripts"] == {"Latn": 1.0}
+    text, _err = studio.run("corpus", notes, "--language", "Welsh")
+    assert "Welsh (cy)" in text
+    assert "1 x duplicate" in text
+
+
+def test_clean_segments_are_written_and_read_back(studio, notes, tmp_path):
+    out = tmp_path / "clean.jsonl"
+    facts = studio.json("corpus", notes, "--language", "cy", "--clean", "check_script,-remove_duplicates", "--out", out)
+    records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(records) == facts["num_segments"] == facts["num_read"]
+    assert records[-1]["text"] == SAMPLES["sgwrs.eaf"].segments[-1]
+    assert records[-1]["speaker"] == "Huw"
+    again = studio.json("corpus", out, "--language", "cy", "--clean=-remove_duplicates")
+    assert again["num_segments"] == len(records)
+    assert "exists already" in studio.refuse("corpus", notes, "--language", "cy", "--out", out)
+
+
+def test_parts_are_listed_and_chosen(studio, notes):
+    parts = studio.json("corpus", notes / "sgwrs.eaf", "--language", "cy", "--list-parts")
+    assert {part["name"]: part["default"] for part in parts} == {"ft@Siân": False, "tx@Siân": True, "tx@Huw": True}
+    facts = studio.json("corpus", notes / "sgwrs.eaf", "--language", "cy", "--parts", "ft@*")
+    assert [segment[0] for segment in facts["preview"]] == ["The dog is sleeping."]
+    facts = studio.json("corpus", notes / "llyfr.txt", "--language", "cy", "--encoding", "cp1252")
+    assert [segment[0] for segment in facts["preview"]][1] != SAMPLES["llyfr.txt"].segments[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nowhere.txt", "--language", "cy"], "nowhere.txt"),
+        (["notes", "--language", "Welhs"], "did you mean Welsh (cy)"),
+        (["notes/dewis.csv", "--language", "cy", "--parts", "nope"], "has no column nope"),
+        (["notes/llyfr.txt", "--language", "cy", "--encoding", "cp99"], 'there is no encoding "cp99"'),
+        (["notes", "--language", "cy", "--clean", "everything"], 'no cleaning step "everything"'),
+        (["model", "--language", "cy"], "holds no files that can be read"),
+    ],
+)
+def test_text_that_cannot_be_described_is_one_sentence(studio, notes, words, sentence):
+    assert sentence in studio.refuse("corpus", *words)
+
+
+def test_identification_reads_what_a_linguist_has(studio, notes, corpora, tmp_path):
+    result = studio.json("identify", "model", *corpora[:2], "--corpus", f"cy={notes}", "--out", tmp_path / "run")
+    expected = studio.json("corpus", notes, "--language", "cy", "--model", "model")["tokens"]
+    assert result["tokens"]["cy"] == expected

@@ -17,6 +17,8 @@ from lapestudio.ui.widgets.card import Card
 from lapestudio.ui.widgets.labels import button, label
 from lapestudio.ui.widgets.message_bar import MessageBar
 
+_RICH_FONTS = ("Charis SIL", "Charis", "Doulos SIL", "Gentium", "Noto Sans", "DejaVu Sans")
+
 
 class CorpusPreview(Card):
     """Shows text, in its own direction.
@@ -105,6 +107,10 @@ class CorpusPreview(Card):
         made = QListWidget(self)
         made.setObjectName("preview")
         made.setAccessibleName(self.tr("Text"))
+        # Where the usual font lacks a letter, those that cover phonetic and rare letters are asked first.
+        font = made.font()
+        font.setFamilies([*font.families(), *_RICH_FONTS])
+        made.setFont(font)
         made.setWordWrap(True)
         made.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         made.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
