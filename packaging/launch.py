@@ -61,8 +61,11 @@ CHECKS = (
     ("ruff format --check", ("ruff", "format", "--check", ".")),
     ("mypy", ("mypy",)),
     ("lint-imports", ("lint-imports",)),
-    ("pytest", ("pytest",)),
 )
+# Small tests side by side, one a core; then those that need all cores for a model or a window, one by one.
+SMALL_TESTS = ("pytest, small tests", ("pytest", "-n", "auto", "-m", "not (gpu or slow or realmodel)"))
+LARGE_TESTS = ("pytest, large tests", ("pytest", "-m", "(slow or realmodel) and not gpu"))
+CHOSEN_TESTS = ("pytest", ("pytest",))
 
 # Run by the environment's Python: whether all that is required is there in the versions of the constraints.
 AUDIT = """
@@ -326,10 +329,15 @@ def provide_models(root: Path, python: Path) -> None:
 def run_checks(python: Path, pytest_arguments: list[str]) -> int:
     """Run all checks, also after one has failed, and return the exit code."""
     failed = []
-    for title, (program, *arguments) in CHECKS:
+    tests = (CHOSEN_TESTS,) if pytest_arguments else (SMALL_TESTS, LARGE_TESTS)
+    for title, (program, *arguments) in (*CHECKS, *tests):
         say(f"\n===== {title} =====")
-        more = pytest_arguments if title == "pytest" else []
-        if subprocess.call([str(python.parent / program), *arguments, *more], cwd=ROOT) != 0:
+        more = pytest_arguments if program == "pytest" else []
+        environment = dict(os.environ)
+        if title == SMALL_TESTS[0]:
+            # Tests side by side that each use all cores are many times slower.
+            environment.setdefault("OMP_NUM_THREADS", "1")
+        if subprocess.call([str(python.parent / program), *arguments, *more], cwd=ROOT, env=environment) != 0:
             failed.append(title)
     say(f"\nFailed: {', '.join(failed)}." if failed else "\nAll checks passed.")
     return 1 if failed else 0

@@ -287,6 +287,31 @@ def test_all_checks_run_and_one_failure_fails_the_whole(
     assert "Failed: mypy." in capsys.readouterr().err
 
 
+def test_without_a_choice_every_test_runs_in_one_of_two_runs(
+    launch: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    threads: list[str | None] = []
+
+    def note(command: list[str], *, env: dict[str, str], **_options: object) -> int:
+        commands.append(command)
+        threads.append(env.get("OMP_NUM_THREADS"))
+        return 0
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(launch.subprocess, "call", note)
+    assert launch.run_checks(Path("/x/bin/python"), []) == 0
+    (small, large), marks = commands[-2:], []
+    for command in (small, large):
+        marks.append(command[command.index("-m") + 1])
+    # Whatever its markers: a test that needs no GPU is in exactly one of the two.
+    for slow in (False, True):
+        for realmodel in (False, True):
+            known = {"slow": slow, "realmodel": realmodel, "gpu": False}
+            assert [bool(eval(mark, {}, known)) for mark in marks].count(True) == 1
+    assert threads[-2:] == ["1", None]
+
+
 def test_wrong_use_shows_the_commands(launch: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     assert launch.main([]) == 2
     assert launch.main(["install"]) == 2
