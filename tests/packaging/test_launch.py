@@ -301,9 +301,7 @@ def test_without_a_choice_every_test_runs_in_one_of_two_runs(
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(launch.subprocess, "call", note)
     assert launch.run_checks(Path("/x/bin/python"), []) == 0
-    (small, large), marks = commands[-2:], []
-    for command in (small, large):
-        marks.append(command[command.index("-m") + 1])
+    marks = [command[command.index("-m") + 1] for command in commands[-2:]]
     # Whatever its markers: a test that needs no GPU is in exactly one of the two.
     for slow in (False, True):
         for realmodel in (False, True):
