@@ -21,3 +21,14 @@ def text_key(text: str) -> int:
 def text_keys(segments: Sequence[Segment]) -> NDArray[np.uint64]:
     """Return (num_segments,) the keys of their texts."""
     return np.fromiter((text_key(segment.text) for segment in segments), dtype=np.uint64, count=len(segments))
+
+
+def scramble(keys: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """Return a sort key for each key that depends on it and the seed alone, so that adding text moves little.
+
+    Source: the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+    """
+    mixed = keys + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

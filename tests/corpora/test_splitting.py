@@ -1,5 +1,7 @@
 """Splits: nothing lost, nothing on both sides, the wanted share, the same split every time."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -175,3 +177,59 @@ def test_shares_that_leave_nothing_to_train_on_are_refused() -> None:
         split_segments(lines(10), validation_share=0.5, test_share=0.5, seed=1)
     with pytest.raises(UserError, match="fewer than three different"):
         split_segments(lines(2), validation_share=0.1, test_share=0.1, seed=1)
+
+
+@given(
+    texts=st.lists(st.text(alphabet="ab ", min_size=1, max_size=6), min_size=3, max_size=60),
+    documents=st.integers(1, 60),
+    shares=st.tuples(st.floats(0.01, 0.97), st.floats(0.01, 0.97)).filter(lambda shares: sum(shares) < 0.99),
+    seed=st.integers(0, 2**31 - 1),
+)
+def test_three_sides_have_text_and_share_none_of_it(
+    texts: list[str], documents: int, shares: tuple[float, float], seed: int
+) -> None:
+    segments = [segment(text, f"doc{i * documents // len(texts)}") for i, text in enumerate(texts)]
+    if len({" ".join(text.split()) for text in texts}) < 3:
+        with pytest.raises(UserError):
+            split_segments(segments, validation_share=shares[0], test_share=shares[1], seed=seed)
+        return
+    split = split_segments(segments, validation_share=shares[0], test_share=shares[1], seed=seed)
+    assert split.test is not None
+    assert split.record.test is not None
+    views = split.training, split.validation, split.test
+    records = split.record.training, split.record.validation, split.record.test
+    parts = [list(view) for view in views]
+    keys = [{" ".join(s.text.split()) for s in part} for part in parts]
+    assert all(keys)
+    assert not keys[0] & keys[1] | keys[0] & keys[2] | keys[1] & keys[2]
+    assert sorted(s.text for part in parts for s in part) == sorted(texts)
+    for part, view, record in zip(parts, views, records, strict=True):
+        assert record.num_segments == len(view) == len(part)
+        assert record.num_documents == len({s.document for s in part})
+        assert record.num_characters == sum(len(s.text) for s in part)
+
+
+def test_near_copies_of_a_document_stay_together_and_the_sides_keep_their_size() -> None:
+    segments = [
+        segment(f"Sentence {i} of {number}{' (edited)' if copy and i == 3 else ''}.", f"doc{number} copy {copy}")
+        for number in range(40)
+        for copy in range(2)
+        for i in range(30)
+    ]
+    num_crossing = 0
+    for seed in range(10):
+        split = split_segments(segments, validation_share=0.1, test_share=0.1, seed=seed)
+        assert split.test is not None
+        sides = [{s.document.split()[0] for s in side} for side in (split.training, split.validation, split.test)]
+        num_crossing += len(sides[0] & sides[1]) + len(sides[0] & sides[2]) + len(sides[1] & sides[2])
+        assert 0.05 < len(split.validation) / len(segments) < 0.16
+        assert 0.05 < len(split.test) / len(segments) < 0.16
+    assert num_crossing <= 4
+
+
+def test_a_record_goes_through_json_and_tells_splits_apart() -> None:
+    segments = [s for i in range(30) for s in lines(5, document=f"doc{i}")]
+    record = asdict(split_segments(segments, validation_share=0.1, test_share=0.1, seed=3).record)
+    assert json.loads(json.dumps(record)) == record
+    assert record["training"]["num_documents"] + record["validation"]["num_documents"] <= 30
+    assert len({record[side]["fingerprint"] for side in ("training", "validation", "test")}) == 3
