@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
+LATER_REVISION = "89abcdef0123456789abcdef0123456789abcdef"
 
 
 @dataclass
@@ -25,12 +26,22 @@ class HubServer:
     delay_s: float = 0.0
     """Before each piece of a file."""
     requests: list[str] = field(default_factory=list)
+    later: Path | None = None
+    """Folder with what the data sets have become; it is the newest revision from then on."""
+    failing: int | None = None
+    """Status with which everything is refused."""
+    breaks_at: str | None = None
+    """File at which the connection breaks off."""
+    num_bytes: int = 0
+    """Sent so far."""
 
     def __enter__(self) -> "HubServer":
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Head and body of an answer are sent apart; the second would wait for the first to be confirmed.
+            disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
                 hub._answer(self)
@@ -66,7 +77,13 @@ class HubServer:
             self._send(request, 404, b"")
             return
         name, rest = match[1], match[2] or ""
-        if not (self.folder / name).is_dir():
+        if self.breaks_at is not None and rest.endswith(self.breaks_at):
+            request.close_connection = True
+        elif self.failing is not None:
+            self._send(request, self.failing, b"")
+        elif request.headers.get("Authorization", f"Bearer {self.token}") != f"Bearer {self.token}":
+            self._send(request, 401, b'{"error":"Invalid credentials in Authorization header"}')
+        elif not (self.folder / name).is_dir():
             self._send(request, 404, b'{"error":"Repository not found"}', {"X-Error-Code": "RepoNotFound"})
         elif name in self.gated and request.headers.get("Authorization") != f"Bearer {self.token}":
             if path.startswith("/api/") and not rest.startswith(("tree", "paths-info")):
@@ -84,8 +101,10 @@ class HubServer:
         self, request: BaseHTTPRequestHandler, name: str, rest: str, body: bytes, query: dict[str, Any]
     ) -> None:
         if rest.startswith("tree/"):
-            folder = rest.split("/", 2)[2] if rest.count("/") > 1 else ""
-            entries = self._entries(name, folder, recursive=query.get("recursive", ["False"])[0].lower() == "true")
+            revision, _, folder = rest.removeprefix("tree/").partition("/")
+            entries = self._entries(
+                name, folder, revision, recursive=query.get("recursive", ["False"])[0].lower() == "true"
+            )
             if entries is None:
                 self._send(request, 404, b'{"error":"Entry not found"}', {"X-Error-Code": "EntryNotFound"})
             else:
@@ -95,31 +114,46 @@ class HubServer:
                 paths = json.loads(body)["paths"]
             else:
                 paths = parse_qs(body.decode())["paths"]
-            everything = {entry["path"]: entry for entry in self._entries(name, "", recursive=True) or []}
+            everything = {
+                entry["path"]: entry for entry in self._entries(name, "", rest.split("/")[1], recursive=True) or []
+            }
             self._send_json(request, [everything[one] for one in paths if one in everything])
         elif rest == "" or rest.startswith("revision/"):
             revision = rest.removeprefix("revision/") or "main"
-            if revision in ("main", REVISION):
-                self._send_json(request, self._info(name))
+            if self._root(name, revision) is not None:
+                self._send_json(request, self._info(name, revision))
             else:
                 self._send(request, 404, b'{"error":"Invalid rev id"}', {"X-Error-Code": "RevisionNotFound"})
         else:
             self._send(request, 404, b"")
 
-    def _info(self, name: str) -> dict[str, Any]:
-        files = self._entries(name, "", recursive=True) or []
+    def _root(self, name: str, revision: str) -> Path | None:
+        """Return the folder of a revision."""
+        if revision == "main":
+            return (self.later or self.folder) / name
+        if revision == LATER_REVISION and self.later is not None:
+            return self.later / name
+        return self.folder / name if revision == REVISION else None
+
+    def _commit(self, revision: str) -> str:
+        return REVISION if revision == REVISION or self.later is None else LATER_REVISION
+
+    def _info(self, name: str, revision: str = "main") -> dict[str, Any]:
+        files = self._entries(name, "", revision, recursive=True) or []
         siblings = [{"rfilename": entry["path"]} for entry in files if entry["type"] == "file"]
         return {
-            "id": name, "_id": "1", "sha": REVISION, "private": False, "disabled": False, "siblings": siblings,
+            "id": name, "_id": "1", "sha": self._commit(revision), "private": False, "disabled": False,
+            "siblings": siblings,
             "gated": "auto" if name in self.gated else False, "tags": [], "downloads": 0, "likes": 0,
+            "cardData": {"license": ["cc0-1.0", "odc-by"]},
             "lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z", "author": "a",
         }  # fmt: skip
 
-    def _entries(self, name: str, folder: str, *, recursive: bool) -> list[dict[str, Any]] | None:
-        root = self.folder / name
-        place = root / folder
-        if not place.is_dir():
+    def _entries(self, name: str, folder: str, revision: str, *, recursive: bool) -> list[dict[str, Any]] | None:
+        root = self._root(name, revision)
+        if root is None or not (root / folder).is_dir():
             return None
+        place = root / folder
         entries = []
         for path in sorted(place.rglob("*") if recursive else place.iterdir()):
             relative = path.relative_to(root).as_posix()
@@ -132,15 +166,17 @@ class HubServer:
 
     def _send_file(self, request: BaseHTTPRequestHandler, name: str, rest: str) -> None:
         match = re.match(r"resolve/([^/]+)/(.*)$", rest)
-        if match is None or match[1] not in ("main", REVISION):
+        root = self._root(name, match[1]) if match is not None else None
+        if match is None or root is None:
             self._send(request, 404, b"", {"X-Error-Code": "RevisionNotFound"})
             return
-        file = self.folder / name / match[2]
+        commit = self._commit(match[1])
+        file = root / match[2]
         if not file.is_file():
-            self._send(request, 404, b"", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": REVISION})
+            self._send(request, 404, b"", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": commit})
             return
         data = file.read_bytes()
-        headers = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": REVISION, "Accept-Ranges": "bytes"}
+        headers = {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
         wanted = re.match(r"bytes=(\d+)-(\d*)", request.headers.get("Range") or "")
         if wanted is None:
             self._send(request, 200, data, headers)
@@ -167,3 +203,4 @@ class HubServer:
         # The client may have been killed.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             request.wfile.write(data)
+            self.num_bytes += len(data)

@@ -6,6 +6,7 @@ Each prints what people want to know; with `--json` one document for programs.
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +27,7 @@ from lapestudio.cli.summaries import summary_text
 from lapestudio.cli.terminal import run_in_foreground, say, table
 from lapestudio.core.errors import UserError
 from lapestudio.core.events import ErrorEvent, ResultEvent, StoppedEvent
-from lapestudio.core.hub_choices import choices_for
+from lapestudio.core.hub_choices import HubChoice, choices_for
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import (
     EvaluateSpec,
@@ -147,6 +148,7 @@ def train(
     epochs: Annotated[float | None, field_option(TrainSettings, "epochs")] = None,
     validate_every: Annotated[int | None, field_option(TrainSettings, "validate_every")] = None,
     validation_share: Annotated[float | None, field_option(TrainSettings, "validation_share")] = None,
+    test_share: Annotated[float | None, field_option(TrainSettings, "test_share")] = None,
     max_validation_tokens: Annotated[int | None, field_option(TrainSettings, "max_validation_tokens")] = None,
     seed: Annotated[int | None, field_option(TrainSettings, "seed")] = None,
     dtype: Annotated[str | None, field_option(TrainSettings, "dtype")] = None,
@@ -179,7 +181,9 @@ def resume(
     folder = RunFolder(run.expanduser())
     spec = folder.read_spec()
     if not isinstance(spec, TrainSpec | FetchSpec):
-        raise UserError(f"{folder.path} is no training but a job of kind {spec.kind}; start it again instead.")
+        raise UserError(
+            f"{folder.path} is no training and no fetch but a job of kind {spec.kind}; start it again instead."
+        )
     status = folder.read_status()
     if status is not None and status.state == "done":
         name = "training" if isinstance(spec, TrainSpec) else "fetch"
@@ -240,7 +244,10 @@ def fetch(
         str | None, typer.Argument(metavar="DATASET", help="Hub id, a folder of the same form, or a ready-made choice.")
     ] = None,
     *,
-    language: Annotated[str, field_option(FetchSpec, "language")],
+    language: Annotated[str | None, field_option(FetchSpec, "language")] = None,
+    listed: Annotated[
+        str | None, typer.Option("--list", metavar="CODE", help="List the ready-made choices for a language.")
+    ] = None,
     out: Out = None,
     config: Annotated[str | None, field_option(FetchSpec, "config")] = None,
     split: Annotated[str | None, field_option(FetchSpec, "split")] = None,
@@ -249,14 +256,15 @@ def fetch(
     revision: Annotated[str | None, field_option(FetchSpec, "revision")] = None,
     as_json: Json = False,
 ) -> None:
-    """Fetch text from the Hugging Face hub; without a DATASET, list ready-made choices for the language."""
-    code = valid_language(language)
-    choices = choices_for(code)
-    if dataset is None:
-        rows = [(one.name, one.dataset, one.config, one.about) for one in choices]
-        sys.stdout.write(table(("choice", "data set", "configuration", "what it is"), rows) + "\n")
+    """Fetch text from the Hugging Face hub, or list the ready-made choices for a language."""
+    if listed is not None:
+        sys.stdout.write(_choices_text(choices_for(listed), as_json=as_json) + "\n")
         return
-    chosen = next((one for one in choices if dataset.casefold() in (one.name.casefold(), one.dataset.casefold())), None)
+    if dataset is None or language is None:
+        raise UserError("Name the data set and the --language; --list CODE shows what there is for a language.")
+    code = valid_language(language)
+    name = dataset.casefold()
+    chosen = next((one for one in choices_for(code) if name in (one.name.casefold(), one.dataset.casefold())), None)
     ready = {"config": chosen.config, "split": chosen.split, "column": chosen.column} if chosen is not None else {}
     place = Path(dataset).expanduser()
     source = str(place.absolute()) if place.exists() else chosen.dataset if chosen is not None else dataset
@@ -292,6 +300,18 @@ def training_spec(run: RunFolder) -> TrainSpec:
     return spec
 
 
+def _choices_text(choices: Sequence[HubChoice], *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps([asdict(one) for one in choices], ensure_ascii=False, indent=2)
+    if not choices:
+        return "There is no ready-made data set for this language."
+    rows = [
+        (one.name, one.dataset, one.config, one.split, one.licence, "to be asked for" if one.needs_access else "open")
+        for one in choices
+    ]
+    return table(("choice", "data set", "configuration", "split", "licence", "access"), rows)
+
+
 def _recipe(name: str) -> dict[str, Any]:
     recipes = {"studio": TrainSettings(), "published": TrainSettings.published()}
     if name not in recipes:
@@ -322,6 +342,7 @@ def _with_absolute_paths(spec: JobSpec, base: Path) -> JobSpec:
 
     document = absolute(spec.model_dump())
     assert isinstance(document, dict)
-    if not isinstance(spec, ExportSpec | FetchSpec) and (base / spec.model).exists():
-        document["model"] = str(base / spec.model)
+    name = "dataset" if isinstance(spec, FetchSpec) else "model"
+    if name in document and (base / document[name]).exists():
+        document[name] = str(base / document[name])
     return type(spec).model_validate(document)

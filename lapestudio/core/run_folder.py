@@ -164,6 +164,11 @@ class RunFolder:
         return any((place / "rows.safetensors").exists() for place in places)
 
     @property
+    def can_go_on(self) -> bool:
+        """Whether an attempt has left something from which the next one goes on."""
+        return self.has_checkpoint or self.fetch_state_file.exists()
+
+    @property
     def results_file(self) -> Path:
         """Tables of an evaluation or export, as JSON."""
         return self.path / "results.json"

@@ -1,41 +1,42 @@
 """Text of a data set on the Hugging Face hub, or of a folder of the same form, to a file that is read like any other.
 
 In: what to fetch. Out: JSON Lines in the run folder, usable offline for ever. Nothing but data is loaded: no script of
-a repository is run. A fetch that was stopped or killed goes on exactly where it was.
+a repository is run. A fetch that was stopped or killed goes on exactly where it was, in the same revision of the data
+set, whatever was added to it meanwhile.
 """
 
-import difflib
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Self
 
 from lapestudio.core.atomic import write_text_atomically
 from lapestudio.core.errors import UserError
 from lapestudio.core.languages import same_language
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import FetchSpec
+from lapestudio.engine.hub_faults import faults_as_sentences
 
-_KEEP_EVERY = 500
-_KEEP_EVERY_S = 2.0
-_MAX_NEAR = 12
-_PATIENCE_S = 10
-_OFFLINE = "The hub cannot be reached to fetch {name}: check the connection; what was fetched before works offline."
+_KEEP_EVERY_S = 1.0
+_ANSWER_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """How much there is in the file."""
+    """How much there is in the file, and of what."""
 
     num_records: int
     num_characters: int
     num_bytes: int
     is_whole: bool
     """Whether the data set came to its end before the limit."""
+    revision: str | None
+    """Commit of the data set; nothing for a folder."""
+    licence: str | None
+    """As the data set's card states it."""
 
 
 @dataclass(slots=True)
@@ -46,6 +47,58 @@ class _State:
     num_records: int = 0
     num_characters: int = 0
     num_bytes: int = 0
+    revision: str | None = None
+    licence: str | None = None
+
+
+class _TextFile:
+    """The text in the run folder, with the state that counts it.
+
+    What a killed fetch had written beyond its state is cut off: it is fetched again.
+    """
+
+    def __init__(self, run: RunFolder, state: _State, source: str, keep_every_s: float) -> None:
+        self._run = run
+        self._keep_every_s = keep_every_s
+        self._state = state
+        self._source = source
+
+    def __enter__(self) -> Self:
+        self._run.fetched_text_file.touch()
+        self._file = self._run.fetched_text_file.open("r+b")
+        self._file.truncate(self._state.num_bytes)
+        self._file.seek(self._state.num_bytes)
+        self._kept_s = time.monotonic()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._file.close()
+        if not self._state.num_records:
+            # Nothing came of it: the run folder can be used again.
+            self._run.fetched_text_file.unlink()
+            self._run.fetch_state_file.unlink(missing_ok=True)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to keep what there is."""
+        return time.monotonic() - self._kept_s >= self._keep_every_s
+
+    def add(self, text: str) -> None:
+        """Append a text."""
+        line = json.dumps({"text": text, "source": self._source}, ensure_ascii=False) + "\n"
+        data = line.encode("utf-8", "replace")
+        self._file.write(data)
+        self._state.num_records += 1
+        self._state.num_characters += len(text)
+        self._state.num_bytes += len(data)
+
+    def keep(self, position: dict[str, Any]) -> None:
+        """Bring the text to the disk first, then the state: after a crash the file is at least as long as it says."""
+        self._state.position = position
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        write_text_atomically(self._run.fetch_state_file, json.dumps(asdict(self._state)) + "\n")
+        self._kept_s = time.monotonic()
 
 
 def fetch(
@@ -54,6 +107,7 @@ def fetch(
     *,
     on_progress: Callable[[int], None],
     should_stop: Callable[[], bool],
+    keep_every_s: float = _KEEP_EVERY_S,
 ) -> Fetched | None:
     """Fetch text until the limit or the end; nothing where it was stopped, and then it can go on later.
 
@@ -62,48 +116,39 @@ def fetch(
         run: where the text and the state of the fetch are kept.
         on_progress: called with the characters so far.
         should_stop: asked at each record.
+        keep_every_s: how often text and state are brought to the disk; a crash costs what came in between.
 
     Raises:
         UserError: no connection, no such data set, configuration, split or column, or conditions to be accepted first.
     """
     state = _read_state(run)
-    stream = _open(spec)
-    if state.position is not None:
-        stream.load_state_dict(state.position)
-    with _open_to_append(run.fetched_text_file, state.num_bytes) as file:
-        is_whole = True
-        kept_s = time.monotonic()
-        records = _records(spec, stream)
-        while (record := next(records, None)) is not None:
-            text = text_of_record(spec, record)
-            if text:
-                line = json.dumps({"text": text, "source": spec.dataset}, ensure_ascii=False) + "\n"
-                data = line.encode("utf-8", "replace")
-                file.write(data)
-                state.num_records += 1
-                state.num_characters += len(text)
-                state.num_bytes += len(data)
+    if state.num_characters >= spec.max_characters:
+        # It was killed between its last record and its end.
+        return _fetched(state, is_whole=False)
+    with faults_as_sentences(spec):
+        stream = _open(spec, state)
+    with _TextFile(run, state, spec.dataset, keep_every_s) as file:
+        for record in _records(spec, stream):
+            if text := text_of_record(spec, record):
+                file.add(text)
                 on_progress(state.num_characters)
             is_full = state.num_characters >= spec.max_characters
-            if is_full or should_stop() or _is_due(state, kept_s):
-                state.position = stream.state_dict()
-                _keep(file, state, run)
-                kept_s = time.monotonic()
+            is_stopped = should_stop()
+            if is_full or is_stopped or file.is_due:
+                file.keep(stream.state_dict())
             if is_full:
-                is_whole = False
-                break
-            if should_stop():
+                return _fetched(state, is_whole=False)
+            if is_stopped:
                 return None
-        state.position = stream.state_dict()
-        _keep(file, state, run)
+        file.keep(stream.state_dict())
     if not state.num_records:
         raise UserError(f'The data set {spec.dataset} has no text under "{spec.column}"; choose another column.')
-    return Fetched(
-        num_records=state.num_records,
-        num_characters=state.num_characters,
-        num_bytes=state.num_bytes,
-        is_whole=is_whole,
-    )
+    return _fetched(state, is_whole=True)
+
+
+def num_fetched_characters(run: RunFolder) -> int:
+    """Return how many characters an earlier attempt has fetched."""
+    return _read_state(run).num_characters
 
 
 def text_of_record(spec: FetchSpec, record: dict[str, Any]) -> str:
@@ -112,9 +157,7 @@ def text_of_record(spec: FetchSpec, record: dict[str, Any]) -> str:
     Raises:
         UserError: the record has no such column, or no such language.
     """
-    if spec.column not in record:
-        listed = ", ".join(record)
-        raise UserError(f'The data set {spec.dataset} has no column "{spec.column}"; it has {listed}.')
+    _check_column(spec, record)
     value = record[spec.column]
     if isinstance(value, dict):
         side = next((code for code in value if same_language(code, spec.language)), None)
@@ -128,146 +171,85 @@ def text_of_record(spec: FetchSpec, record: dict[str, Any]) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _open(spec: FetchSpec) -> Any:
+def _check_column(spec: FetchSpec, columns: dict[str, Any]) -> None:
+    if spec.column not in columns:
+        listed = ", ".join(columns)
+        raise UserError(f'The data set {spec.dataset} has no column "{spec.column}"; it has {listed}.')
+
+
+def _open(spec: FetchSpec, state: _State) -> Any:
+    """Return the stream of records, at the place where the state is."""
     import datasets
+    from datasets.features.features import require_decoding
 
     datasets.disable_progress_bars()
+    _leave_retries_to_the_client()
+    if not Path(spec.dataset).exists():
+        _look_up(spec, state)
+    builder = datasets.load_dataset_builder(spec.dataset, spec.config, revision=state.revision)
+    stream = builder.as_streaming_dataset(split=spec.split)
+    if hasattr(builder.config, "columns") and stream.features is not None:
+        # Of a table by columns, the others (sound, pictures) are not even fetched.
+        _check_column(spec, stream.features)
+        builder.config.columns = [spec.column]
+        stream = builder.as_streaming_dataset(split=spec.split)
+    elif stream.features is not None and require_decoding(stream.features):
+        stream = stream.decode(False)
+    if state.position is not None:
+        stream.load_state_dict(state.position)
+    return stream
+
+
+def _look_up(spec: FetchSpec, state: _State) -> None:
+    """Find the commit that is fetched and the licence; a fetch that goes on stays with its commit."""
+    from huggingface_hub import HfApi
+
     # The library tries for half a minute before it gives up; whether anybody answers is known at once.
-    if not Path(spec.dataset).exists() and not _hub_answers(spec.dataset):
-        raise UserError(_OFFLINE.format(name=spec.dataset))
-    try:
-        return datasets.load_dataset(
-            spec.dataset, spec.config, split=spec.split, revision=spec.revision, streaming=True
-        )
-    except Exception as error:
-        raise _explained(spec, error) from error
+    info = HfApi().dataset_info(
+        spec.dataset, revision=state.revision or spec.revision, timeout=_ANSWER_TIMEOUT_S, expand=["sha", "cardData"]
+    )
+    licence = info.card_data.get("license") if info.card_data is not None else None
+    state.revision = info.sha
+    state.licence = ", ".join(licence) if isinstance(licence, list) else licence
+
+
+def _leave_retries_to_the_client() -> None:
+    """Let a connection that is gone be told within half a minute.
+
+    The hub's client tries five times by itself; the library would have it try twenty times over, some 20 minutes in
+    which a job cannot be stopped.
+    """
+    from datasets import config
+
+    config.STREAMING_OPEN_MAX_RETRIES = config.STREAMING_READ_MAX_RETRIES = 1
+    config.STREAMING_OPEN_RETRY_INTERVAL = config.STREAMING_READ_RETRY_INTERVAL = 0
+    config.STREAMING_READ_SERVER_UNAVAILABLE_RETRY_INTERVAL = config.STREAMING_READ_RATE_LIMIT_RETRY_INTERVAL = 0
 
 
 def _records(spec: FetchSpec, stream: Any) -> Iterator[dict[str, Any]]:
-    try:
+    with faults_as_sentences(spec):
         yield from stream
-    except UserError:
-        raise
-    except Exception as error:
-        raise _explained(spec, error) from error
-
-
-def _explained(spec: FetchSpec, error: Exception) -> Exception:
-    """Return the sentence for what can go wrong with a hub, or the error itself where it is something else."""
-    text = " ".join(str(error).split())
-    for explain in (_access_fault, _choice_fault, _connection_fault, _existence_fault):
-        sentence = explain(spec, error, text)
-        if sentence is not None:
-            return UserError(sentence)
-    return error
-
-
-def _access_fault(spec: FetchSpec, error: Exception, text: str) -> str | None:
-    from huggingface_hub import errors
-
-    if isinstance(error, errors.GatedRepoError) or "gated" in text.casefold():
-        return (
-            f"The data set {spec.dataset} is open only to those who accept its conditions: do so on its page on the "
-            "hub, then give your token (hf auth login, or the variable HF_TOKEN) and fetch again."
-        )
-    return None
-
-
-def _choice_fault(spec: FetchSpec, _error: Exception, text: str) -> str | None:
-    """Say which configurations and splits there are."""
-    name = spec.dataset
-    if match := re.search(r"BuilderConfig '?.*?'? not found\. Available: \[(.*)\]", text):
-        known = re.findall(r"'([^']+)'", match[1])
-        near = difflib.get_close_matches(spec.config or "", known, n=_MAX_NEAR, cutoff=0.4) or known[:_MAX_NEAR]
-        listed = ", ".join(near)
-        return (
-            f'The data set {name} has no configuration "{spec.config}"; near it are {listed} ({len(known):,} in all).'
-        )
-    if "Config name is missing" in text:
-        known = re.findall(r"'([^']+)'", text)[:_MAX_NEAR]
-        return f"The data set {name} has several configurations; choose one: {', '.join(known)}."
-    if re.search(r"(unknown|bad) split", text, re.IGNORECASE):
-        known = re.findall(r"'([^']+)'", text)[-_MAX_NEAR:]
-        return f'The data set {name} has no split "{spec.split}"; it has {", ".join(known)}.'
-    return None
-
-
-def _connection_fault(spec: FetchSpec, error: Exception, _text: str) -> str | None:
-    return _OFFLINE.format(name=spec.dataset) if _is_offline(error) else None
-
-
-def _not_found(name: str) -> str:
-    return f"There is no data set {name} on the hub, or it is private; check its name."
-
-
-def _hub_answers(name: str) -> bool:
-    from huggingface_hub import HfApi, errors
-
-    try:
-        HfApi().dataset_info(name, timeout=_PATIENCE_S)
-    except errors.HfHubHTTPError:
-        return True
-    except Exception as error:
-        if _is_offline(error):
-            return False
-        raise
-    return True
-
-
-def _existence_fault(spec: FetchSpec, error: Exception, text: str) -> str | None:
-    import datasets.exceptions
-    from huggingface_hub import errors
-
-    name = spec.dataset
-    if "script" in text.casefold() and "no longer supported" in text.casefold():
-        return f"The data set {name} needs a program of its own to be read, which is never run; choose another one."
-    if isinstance(error, errors.RevisionNotFoundError) or re.match(r"Revision .* doesn't exist", text):
-        return f"The data set {name} has no revision {spec.revision}; check it."
-    if isinstance(error, datasets.exceptions.DatasetNotFoundError | errors.RepositoryNotFoundError):
-        # The library says the same of a data set that does not exist and of a hub that does not answer.
-        return _not_found(name) if _hub_answers(name) else _OFFLINE.format(name=name)
-    if isinstance(error, datasets.exceptions.DatasetsError | FileNotFoundError):
-        return f"The data set {name} cannot be read: {text[:300]}"
-    return None
-
-
-def _is_offline(error: BaseException | None) -> bool:
-    """Say whether a connection failed somewhere below."""
-    import httpx2
-    from huggingface_hub import errors
-
-    seen = 0
-    while error is not None and seen < 10:  # noqa: PLR2004 - chains are short
-        if isinstance(error, ConnectionError | TimeoutError | httpx2.TransportError | errors.OfflineModeIsEnabled):
-            return True
-        error, seen = error.__cause__ or error.__context__, seen + 1
-    return False
 
 
 def _read_state(run: RunFolder) -> _State:
     try:
-        kept = json.loads(run.fetch_state_file.read_bytes())
-    except (FileNotFoundError, ValueError):
+        state = _State(**json.loads(run.fetch_state_file.read_bytes()))
+        num_bytes = run.fetched_text_file.stat().st_size
+    except FileNotFoundError:
         return _State()
-    return _State(**kept)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{run.fetch_state_file} is damaged; fetch the text anew into another folder.") from error
+    if num_bytes < state.num_bytes:
+        raise UserError(f"{run.fetched_text_file} has been shortened; fetch the text anew into another folder.")
+    return state
 
 
-def _keep(file: IO[bytes], state: _State, run: RunFolder) -> None:
-    """Bring the text to the disk first, then the state that counts it: after a crash the file is at least as long."""
-    file.flush()
-    os.fsync(file.fileno())
-    kept = {name: getattr(state, name) for name in ("position", "num_records", "num_characters", "num_bytes")}
-    write_text_atomically(run.fetch_state_file, json.dumps(kept) + "\n")
-
-
-def _open_to_append(path: Path, num_bytes: int) -> IO[bytes]:
-    """Open the file behind what the state counts: what a killed fetch had written beyond that is written again."""
-    path.touch()
-    file = path.open("r+b")
-    file.truncate(num_bytes)
-    file.seek(num_bytes)
-    return file
-
-
-def _is_due(state: _State, kept_s: float) -> bool:
-    return state.num_records % _KEEP_EVERY == 0 or time.monotonic() - kept_s > _KEEP_EVERY_S
+def _fetched(state: _State, *, is_whole: bool) -> Fetched:
+    return Fetched(
+        num_records=state.num_records,
+        num_characters=state.num_characters,
+        num_bytes=state.num_bytes,
+        is_whole=is_whole,
+        revision=state.revision,
+        licence=state.licence,
+    )

@@ -51,16 +51,20 @@ def identify_summary(run: RunFolder, counts: ActivationCounts, neurons: NeuronSe
 def fetch_summary(run: RunFolder, spec: FetchSpec, fetched: Fetched) -> Summary:
     """Return how much was fetched and where it is."""
     end = "the whole data set" if fetched.is_whole else "up to the limit"
+    licence = f" Their licence, by the data set's card: {fetched.licence}." if fetched.licence else ""
+    text = f"{fetched.num_records:,} texts with {fetched.num_characters:,} characters were fetched ({end}).{licence}"
     return {
         "dataset": spec.dataset,
         "config": spec.config,
+        "revision": fetched.revision,
+        "licence": fetched.licence,
         "language": spec.language,
         "records": fetched.num_records,
         "characters": fetched.num_characters,
         "num_bytes": fetched.num_bytes,
         "is_whole": fetched.is_whole,
         "file": str(run.fetched_text_file),
-        "text": f"{fetched.num_records:,} texts with {fetched.num_characters:,} characters were fetched ({end}).",
+        "text": text,
     }
 
 

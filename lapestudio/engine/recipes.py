@@ -36,6 +36,7 @@ from lapestudio.engine.fast_linear import speed_up
 from lapestudio.engine.ffn_layout import layout_for
 from lapestudio.engine.frozen_head import LanguageModelLoss
 from lapestudio.engine.hub_datasets import fetch as fetch_text
+from lapestudio.engine.hub_datasets import num_fetched_characters
 from lapestudio.engine.job_inputs import (
     check_block_size,
     model_name,
@@ -119,12 +120,15 @@ def device_of(spec: JobSpec) -> torch.device:
 
 def fetch(run: RunFolder, spec: FetchSpec, job: JobContext) -> Summary:
     """A data set of the hub to text in the run folder."""
-    progress = job.stage("fetch", f"Fetching {spec.dataset}", "characters")
+    already = num_fetched_characters(run)
+    progress = job.stage("fetch", f"Fetching {spec.dataset}", "characters", already=already)
     fetched = fetch_text(
         spec, run, on_progress=lambda done: progress(done, spec.max_characters), should_stop=job.should_stop
     )
     if fetched is None:
         raise StoppedEarlyError("Stopped; what was fetched is kept, and the fetch can go on from there.")
+    # A data set may come to its end long before the limit.
+    progress(fetched.num_characters, fetched.num_characters)
     return fetch_summary(run, spec, fetched)
 
 

@@ -19,10 +19,12 @@ class StageProgress:
         emit: takes the events.
         stage: name of the stage.
         unit: what is counted.
+        already: how much an earlier attempt has done, which says nothing about the rate of this one.
     """
 
-    def __init__(self, emit: Emit, stage: str, unit: str) -> None:
+    def __init__(self, emit: Emit, stage: str, unit: str, *, already: int = 0) -> None:
         self._emit = emit
+        self._already = already
         self._stage = stage
         self._unit = unit
         self._begin = time.monotonic()
@@ -31,7 +33,8 @@ class StageProgress:
         """Tell that `done` of `total` (0: not known) are done."""
         elapsed_s = time.monotonic() - self._begin
         # The first moments are no measure of what is to come.
-        rate = done / elapsed_s if elapsed_s > _MIN_ELAPSED_S and done else None
+        now_done = done - self._already
+        rate = now_done / elapsed_s if elapsed_s > _MIN_ELAPSED_S and now_done > 0 else None
         remaining = max(0, total - done) / rate if rate and total else None
         self._emit(
             ProgressEvent(
@@ -47,10 +50,10 @@ class JobContext:
     emit: Emit
     should_stop: Callable[[], bool]
 
-    def stage(self, name: str, text: str, unit: str = "tokens") -> StageProgress:
+    def stage(self, name: str, text: str, unit: str = "tokens", *, already: int = 0) -> StageProgress:
         """Announce a stage and return its progress."""
         self.emit(StageEvent(name=name, text=text))
-        return StageProgress(self.emit, name, unit)
+        return StageProgress(self.emit, name, unit, already=already)
 
     def note(self, text: str) -> None:
         """Tell something the user should know."""

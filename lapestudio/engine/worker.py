@@ -25,7 +25,7 @@ from lapestudio.core.event_log import EventWriter
 from lapestudio.core.events import Emit, ErrorEvent, Event, ProgressEvent, ResultEvent, StoppedEvent, TerminalEvent
 from lapestudio.core.run_folder import RunFolder, RunState, RunStatus
 
-_LIBRARIES = ("torch", "transformers", "safetensors", "numpy")
+_LIBRARIES = ("torch", "transformers", "safetensors", "datasets", "numpy")
 _PROGRESS_EVERY_S = 0.1
 _ARGUMENTS = 2
 
@@ -86,9 +86,10 @@ def run_worker(run: RunFolder) -> int:
             stop.listen()
             end = _end_of_job(run, throttled(writer.write), stop)
         except TerminatedError:
-            resumable = run.has_checkpoint
-            kept = " The last checkpoint is kept." if resumable else ""
-            end = StoppedEvent(text=f"The job was ended before it could finish its step.{kept}", resumable=resumable)
+            kept = " What it had reached is kept, and it can go on from there." if run.can_go_on else ""
+            end = StoppedEvent(
+                text=f"The job was ended before it could finish its step.{kept}", resumable=run.can_go_on
+            )
         writer.write(end)
     state: RunState = "failed"
     if isinstance(end, ResultEvent | StoppedEvent):

@@ -76,16 +76,16 @@ def liveness(run: RunFolder, status: RunStatus | None) -> Liveness:
 
 def end_without_a_word(run: RunFolder, status: RunStatus | None) -> StoppedEvent | ErrorEvent:
     """Return the terminal event of a job whose process is gone and has not written one."""
-    has_checkpoint = run.has_checkpoint
+    can_go_on = run.can_go_on
     if run.stop_requested:
         text = "The job was ended before it could finish its step."
-        if has_checkpoint:
-            text += f" {_checkpoint_sentence(run)}"
-        return StoppedEvent(text=text, resumable=has_checkpoint)
+        if can_go_on:
+            text += f" {_kept_sentence(run)}"
+        return StoppedEvent(text=text, resumable=can_go_on)
     if status is None:
         return ErrorEvent(message=f"The job in {run.path} was never started; start it again.")
     code = processes.exit_code(status.pid)
-    message = f"{_cause(code)} {_checkpoint_sentence(run) if has_checkpoint else 'Its log tells more.'}"
+    message = f"{_cause(code)} {_kept_sentence(run) if can_go_on else 'Its log tells more.'}"
     return ErrorEvent(message=message, details=last_log_lines(run), exit_code=code)
 
 
@@ -133,7 +133,9 @@ def _signal_name(code: int) -> str | None:
         return f"signal {-code}"
 
 
-def _checkpoint_sentence(run: RunFolder) -> str:
+def _kept_sentence(run: RunFolder) -> str:
+    if not run.has_checkpoint:
+        return "What was fetched is kept: resume the run to go on from there."
     step = read_history(run).checkpoints.get("last")
     place = "" if step is None else f" of step {step}"
     return f"The last checkpoint{place} is kept: resume the run to go on from there."

@@ -1,224 +1,331 @@
-"""Fetching data sets by the real library and command: from folders, and from a server that speaks the hub's API."""
+"""Fetching data sets by the real library: from folders, and from a server that speaks the hub's API."""
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from lapestudio.core.hub_choices import choices_for
+from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import FetchSpec
 from lapestudio.engine.hub_datasets import text_of_record
-from tests.hub_server import HubServer
+from tests.hub_server import LATER_REVISION, REVISION, HubServer
 
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="attempts are forks")
 NUM_SHARDS = 3
-NUM_ROWS = 700
+NUM_ROWS = 200
+WEB = {"dataset": "org/web", "config": "mlt_Latn", "language": "mt"}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data sets as they lie on the hub: by configuration, in Parquet, with a card that names the files."""
-    hub = tmp_path_factory.mktemp("hub")
-    for config in ("mlt_Latn", "cym_Latn"):
-        for shard in range(NUM_SHARDS):
-            rows = [
-                {"text": f"{config} {shard} {row}: ħafna kliem ieħor", "url": "x"}
-                if row % 50
-                else {"text": "", "url": ""}
-                for row in range(NUM_ROWS)
-            ]
-            write_table(hub / "org" / "web" / config / f"train-{shard}.parquet", rows)
-    write_card(hub / "org" / "web", ["mlt_Latn", "cym_Latn"])
-    pairs = [{"translation": {"en": f"Sentence {row}", "mt": f"Sentenza {row}"}} for row in range(20)]
-    write_table(hub / "org" / "pairs" / "en-mt" / "train-0.parquet", pairs)
-    write_card(hub / "org" / "pairs", ["en-mt"])
-    return hub
+def web_rows(config: str, shard: int) -> list[dict[str, object]]:
+    """Return rows of which every fiftieth has no text."""
+    return [
+        {"text": f"{config} {shard} {row}: ħafna kliem ieħor" if row % 50 else "", "url": "x"}
+        for row in range(NUM_ROWS)
+    ]
 
 
-def write_table(file: Path, rows: list[dict[str, object]]) -> None:
+def web_texts(config: str = "mlt_Latn") -> list[str]:
+    return [str(row["text"]) for shard in range(NUM_SHARDS) for row in web_rows(config, shard) if row["text"]]
+
+
+def write_table(file: Path, rows: list[dict[str, Any]]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), file, row_group_size=100)
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), file, row_group_size=60)
 
 
-def write_card(folder: Path, configs: list[str]) -> None:
+def write_lines(file: Path, rows: list[dict[str, Any]]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def write_card(folder: Path, configs: list[str], ending: str = "parquet") -> None:
     lines = [
-        f"- config_name: {name}\n  data_files:\n  - split: train\n    path: {name}/train-*.parquet\n"
+        f"- config_name: {name}\n  data_files:\n  - split: train\n    path: {name}/train-*.{ending}\n"
         for name in configs
     ]
     (folder / "README.md").write_text(f"---\nconfigs:\n{''.join(lines)}---\n", encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data sets as they lie on the hub, each with a card that names its files."""
+    org = tmp_path_factory.mktemp("hub") / "org"
+    for config in ("mlt_Latn", "cym_Latn"):
+        for shard in range(NUM_SHARDS):
+            write_table(org / "web" / config / f"train-{shard}.parquet", web_rows(config, shard))
+            write_lines(org / "lines" / config / f"train-{shard}.jsonl", web_rows(config, shard))
+    write_card(org / "web", ["mlt_Latn", "cym_Latn"])
+    write_card(org / "lines", ["mlt_Latn", "cym_Latn"], "jsonl")
+    pairs = [{"translation": {"en": f"Sentence {row}", "mt": f"Sentenza {row}"}} for row in range(20)]
+    write_table(org / "pairs" / "en-mt" / "train-0.parquet", pairs)
+    write_card(org / "pairs", ["en-mt"])
+    wide = [{"sound": {"bytes": os.urandom(30_000), "path": "a"}, "text": f"sentenza {row}"} for row in range(400)]
+    features = {"sound": {"_type": "Audio"}, "text": {"dtype": "string", "_type": "Value"}}
+    table = pa.Table.from_pylist(wide).replace_schema_metadata(
+        {"huggingface": json.dumps({"info": {"features": features}})}
+    )
+    (org / "wide").mkdir()
+    pyarrow.parquet.write_table(table, org / "wide" / "train-0.parquet", row_group_size=400)
+    write_table(org / "empty" / "train-0.parquet", [{"text": "", "number": row} for row in range(100)])
+    many = [*(f"aa{letter}_Latn" for letter in "abcdefghijklmnopqrstuv"), "mlt_Latn"]
+    for config in many:
+        write_lines(org / "many" / config / "train-0.jsonl", [{"text": "kelma"}])
+    write_card(org / "many", many, "jsonl")
+    (org / "script").mkdir()
+    (org / "script" / "script.py").write_text("raise SystemExit('run')\n", encoding="utf-8")
+    (org / "broken").mkdir()
+    (org / "broken" / "train-0.parquet").write_bytes(b"PAR1 is not enough")
+    return org.parent
+
+
 class Fetcher:
-    """Runs the command."""
+    """Sends attempts to a process that fetches from an endpoint."""
 
-    def __init__(self, home: Path, endpoint: str) -> None:
-        self.home = home
-        self.environment = {
-            **os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": str(home / "hf"), "PYTHONUTF8": "1",
-            "OMP_NUM_THREADS": "1", "HF_HUB_DISABLE_IMPLICIT_TOKEN": "0",
-        }  # fmt: skip
-        self.environment.pop("HF_TOKEN", None)
+    def __init__(self, home: Path, endpoint: str, **environment: str) -> None:
+        self._environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HOME": str(home), "OMP_NUM_THREADS": "1"}
+        self._environment.pop("HF_TOKEN", None)
+        # As the program sets it for its jobs.
+        self._environment |= {"HF_HUB_DISABLE_TELEMETRY": "1", **environment}
 
-    def command(self, *words: object) -> list[str]:
-        return [sys.executable, "-m", "lapestudio", *map(str, words), "--json"]
+    def __enter__(self) -> "Fetcher":
+        command = [sys.executable, "-m", "tests.engine.fetching_process"]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, env=self._environment, stdin=pipe, stdout=pipe, text=True)
+        return self
 
-    def run(self, *words: object) -> tuple[int, dict[str, object], str]:
-        done = subprocess.run(
-            self.command(*words), env=self.environment, capture_output=True, text=True, check=False, cwd=self.home
-        )
-        answer = json.loads(done.stdout) if done.stdout.strip() else {}
-        return done.returncode, answer, done.stderr
+    def __exit__(self, *_error: object) -> None:
+        self._process.communicate()
+        assert self._process.returncode == 0
 
-    def refuse(self, *words: object) -> str:
-        code, _answer, errors = self.run(*words)
-        assert code == 1
-        assert "Traceback" not in errors
-        return errors.strip().splitlines()[-1]
+    def fetch(self, run: Path, spec: dict[str, Any], **how: object) -> dict[str, Any]:
+        run.mkdir(exist_ok=True)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"spec": spec, "run": str(run), **how}) + "\n")
+        self._process.stdin.flush()
+        outcome: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return outcome
 
 
-@pytest.fixture
-def hub(folder: Path) -> Iterator[HubServer]:
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[HubServer]:
     with HubServer(folder) as server:
         yield server
 
 
+@pytest.fixture(scope="module")
+def fetcher(server: HubServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fetcher]:
+    with Fetcher(tmp_path_factory.mktemp("home"), server.endpoint) as fetcher:
+        yield fetcher
+
+
 @pytest.fixture
-def fetcher(tmp_path: Path, hub: HubServer) -> Fetcher:
-    return Fetcher(tmp_path, hub.endpoint)
+def hub(server: HubServer) -> Iterator[HubServer]:
+    """The server, which answers as usual again after the test."""
+    yield server
+    server.gated.clear()
+    server.later = server.failing = server.breaks_at = None
 
 
 def texts_of(run: Path) -> list[str]:
     return [json.loads(line)["text"] for line in (run / "text.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def expected_texts(config: str = "mlt_Latn") -> list[str]:
-    return [
-        f"{config} {shard} {row}: ħafna kliem ieħor"
-        for shard in range(NUM_SHARDS)
-        for row in range(NUM_ROWS)
-        if row % 50
-    ]
+def test_data_sets_of_all_forms_are_fetched_whole_or_to_a_limit(fetcher: Fetcher, folder: Path, tmp_path: Path) -> None:
+    whole = fetcher.fetch(tmp_path / "web", WEB)
+    of_lines = fetcher.fetch(tmp_path / "lines", {**WEB, "dataset": "org/lines"})
+    texts = web_texts()
+    assert texts_of(tmp_path / "web") == texts_of(tmp_path / "lines") == texts
+    assert whole == {
+        "num_records": len(texts), "num_characters": sum(map(len, texts)),
+        "num_bytes": (tmp_path / "web" / "text.jsonl").stat().st_size, "is_whole": True, "revision": REVISION,
+        "licence": "cc0-1.0, odc-by",
+    }  # fmt: skip
+    assert of_lines["num_records"] == len(texts)
+    pairs = {"dataset": str(folder / "org" / "pairs"), "config": "en-mt", "column": "translation", "language": "mt"}
+    of_folder = fetcher.fetch(tmp_path / "pairs", pairs)
+    assert texts_of(tmp_path / "pairs") == [f"Sentenza {row}" for row in range(20)]
+    assert (of_folder["revision"], of_folder["licence"]) == (None, None)
 
 
-def test_a_data_set_is_fetched_whole_and_read_offline_afterwards(fetcher: Fetcher, tmp_path: Path) -> None:
+def test_a_limit_ends_a_fetch_and_holds_when_it_goes_on(fetcher: Fetcher, tmp_path: Path) -> None:
+    spec = {**WEB, "config": "cym_Latn", "max_characters": 3000}
+    first = fetcher.fetch(tmp_path / "run", spec)
+    assert texts_of(tmp_path / "run") == web_texts("cym_Latn")[: first["num_records"]]
+    assert 3000 <= first["num_characters"] < 3000 + len("cym_Latn 0 100: ħafna kliem ieħor")
+    assert first["is_whole"] is False
+    # As after a kill before the last event.
+    assert fetcher.fetch(tmp_path / "run", spec) == first
+    assert len(texts_of(tmp_path / "run")) == first["num_records"]
+
+
+@pytest.mark.parametrize("dataset", ["org/web", "org/lines"])
+def test_a_fetch_that_is_killed_again_and_again_gives_the_same_bytes(
+    fetcher: Fetcher, tmp_path: Path, dataset: str
+) -> None:
+    spec = {**WEB, "dataset": dataset}
+    plain = fetcher.fetch(tmp_path / "plain", spec)
+    run = tmp_path / "killed"
+    # Each state takes three writes to the disk: the text, the state, its folder.
+    for kill in [("fsync", 1), ("fsync", 4), ("record", 70), ("fsync", 2), ("fsync", 3), ("fsync", 8), ("record", 1)]:
+        assert fetcher.fetch(run, spec, kill=kill, keep_every_s=0.0) == {"killed": True}
+    assert fetcher.fetch(run, spec, kill=("record", 100)) == {"killed": True}
+    assert fetcher.fetch(run, spec) == plain
+    assert fetcher.fetch(run, spec) == plain
+    assert (run / "text.jsonl").read_bytes() == (tmp_path / "plain" / "text.jsonl").read_bytes()
+    assert texts_of(run) == web_texts()
+
+
+def test_a_stopped_fetch_goes_on_and_what_lies_behind_its_state_is_cut_off(fetcher: Fetcher, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    code, answer, _errors = fetcher.run("fetch", "org/web", "--config", "mlt_Latn", "--language", "mt", "--out", run)
-    assert code == 0
-    assert texts_of(run) == expected_texts()
-    assert answer["records"] == len(expected_texts())
-    assert answer["is_whole"] is True
-    # A second fetch into the same place is refused, what is there stays.
-    assert "run" in fetcher.refuse("fetch", "org/web", "--config", "mlt_Latn", "--language", "mt", "--out", run)
-    offline = Fetcher(tmp_path, "http://127.0.0.1:9")
-    code, answer, _errors = offline.run("corpus", run / "text.jsonl", "--language", "mt")
-    assert (code, answer["num_segments"]) == (0, len(expected_texts()))
-
-
-def test_a_limit_ends_a_fetch(fetcher: Fetcher, tmp_path: Path) -> None:
-    words = ("fetch", "org/web", "--config", "cym_Latn", "--language", "cy", "--max-characters", 3000)
-    code, answer, _errors = fetcher.run(*words, "--out", tmp_path / "run")
-    assert code == 0
-    assert 3000 <= int(str(answer["characters"])) < 3200
-    assert answer["is_whole"] is False
-    assert texts_of(tmp_path / "run") == expected_texts("cym_Latn")[: int(str(answer["records"]))]
-
-
-def test_a_killed_fetch_goes_on_where_it_was(fetcher: Fetcher, hub: HubServer, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    hub.delay_s = 0.15
-    words = fetcher.command("fetch", "org/web", "--config", "mlt_Latn", "--language", "mt", "--out", run)
-    for kept in (500, 1500):
-        if kept > 500:
-            words = fetcher.command("resume", run)
-        child = subprocess.Popen(
-            words, env=fetcher.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path
-        )
-        wait_for_records(run, kept)
-        os.kill(json.loads((run / "status.json").read_bytes())["pid"], signal.SIGKILL)
-        child.wait()
-        assert len(texts_of(run)) < len(expected_texts())
-    # What was written beyond the last state is written again, not twice.
+    assert fetcher.fetch(run, WEB, stop_after=100) == {"stopped": True}
+    assert texts_of(run) == web_texts()[:98]
     with (run / "text.jsonl").open("ab") as file:
         file.write(b'{"text": "half a li')
-    hub.delay_s = 0.0
-    code, answer, _errors = fetcher.run("resume", run)
-    assert code == 0
-    assert texts_of(run) == expected_texts()
-    assert answer["records"] == len(expected_texts())
-    assert "finished" in fetcher.refuse("resume", run)
+    assert fetcher.fetch(run, WEB)["is_whole"]
+    assert texts_of(run) == web_texts()
 
 
-def wait_for_records(run: Path, number: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            if json.loads((run / "fetch-state.json").read_bytes())["num_records"] >= number:
-                return
-        except (FileNotFoundError, ValueError):
-            pass
-        time.sleep(0.005)
-    raise TimeoutError("the fetch did not come so far")
+def test_a_fetch_goes_on_in_the_revision_in_which_it_began(fetcher: Fetcher, hub: HubServer, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert fetcher.fetch(run, WEB, stop_after=250) == {"stopped": True}
+    hub.later = tmp_path / "later"
+    write_table(hub.later / "org" / "web" / "mlt_Latn" / "train-0.parquet", [{"text": "something new", "url": ""}])
+    write_card(hub.later / "org" / "web", ["mlt_Latn"])
+    assert fetcher.fetch(run, WEB)["revision"] == REVISION
+    assert fetcher.fetch(tmp_path / "new", WEB)["revision"] == LATER_REVISION
+    assert texts_of(run) == web_texts()
+    assert texts_of(tmp_path / "new") == ["something new"]
 
 
-def test_a_side_of_a_translation_and_a_folder_on_disk(fetcher: Fetcher, folder: Path, tmp_path: Path) -> None:
-    place = folder / "org" / "pairs"
-    words = ("fetch", place, "--config", "en-mt", "--column", "translation", "--out", tmp_path / "run")
-    code, _answer, _errors = fetcher.run(*words, "--language", "mt")
-    assert code == 0
-    assert texts_of(tmp_path / "run") == [f"Sentenza {row}" for row in range(20)]
+def test_a_connection_that_breaks_off_keeps_what_there_is(fetcher: Fetcher, hub: HubServer, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    hub.breaks_at = "train-1.parquet"
+    assert "The hub cannot be reached to fetch org/web" in fetcher.fetch(run, WEB)["error"]
+    kept = web_texts()[: len(web_texts()) // NUM_SHARDS]
+    assert texts_of(run) == kept
+    for status, sentence in ((503, "wait some minutes"), (429, "wait some minutes"), (403, "give a valid token")):
+        hub.failing = status
+        told = fetcher.fetch(run, WEB)["error"]
+        assert sentence in told
+        assert f"(answer {status})" in told
+        assert texts_of(run) == kept
+    hub.failing = hub.breaks_at = None
+    assert fetcher.fetch(run, WEB)["is_whole"]
+    assert texts_of(run) == web_texts()
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("org/web", "--config", "mlt_Lat"), 'no configuration "mlt_Lat"; near it are mlt_Latn'),
-        (("org/web",), "several configurations; choose one: mlt_Latn, cym_Latn"),
-        (("org/web", "--config", "mlt_Latn", "--split", "dev"), 'has no split "dev"; it has train'),
-        (("org/web", "--config", "mlt_Latn", "--column", "body"), 'has no column "body"; it has text, url'),
-        (("org/web", "--config", "mlt_Latn", "--revision", "old"), "has no revision old"),
-        (("org/none", "--config", "mlt_Latn"), "There is no data set org/none on the hub"),
-    ],
-)
-def test_a_wrong_choice_is_one_sentence(
-    fetcher: Fetcher, tmp_path: Path, words: tuple[str, ...], sentence: str
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"config": "mlt_Lat"}, 'no configuration "mlt_Lat"; near it are mlt_Latn'),
+    ({"config": None}, "several configurations (2); choose one, such as mlt_Latn."),
+    ({"dataset": "org/many", "config": "x"}, 'no configuration "x"; near it are mlt_Latn (23 in all).'),
+    ({"split": "dev"}, 'has no split "dev"; it has train'),
+    ({"column": "body"}, 'has no column "body"; it has text, url'),
+    ({"dataset": "org/lines", "column": "body"}, 'has no column "body"; it has text, url'),
+    ({"revision": "old"}, "has no revision old"),
+    ({"dataset": "org/none"}, "There is no data set org/none on the hub"),
+    ({"dataset": "/no/such/folder"}, "/no/such/folder is neither a folder nor a name on the hub"),
+    ({"dataset": "org/empty", "config": None}, 'org/empty has no text under "text"; choose another column'),
+    ({"dataset": "org/script", "config": None}, "org/script needs a program of its own to be read, which is never run"),
+    ({"dataset": "org/broken", "config": None}, "The data set org/broken cannot be read: "),
+    (
+        {"dataset": "org/pairs", "config": "en-mt", "column": "translation", "language": "cy"},
+        "org/pairs (en-mt) has en, mt, but not cy; choose another configuration",
+    ),
+]
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), FAULTS)
+def test_a_wrong_choice_is_one_sentence_and_leaves_nothing(
+    fetcher: Fetcher, tmp_path: Path, wrong: dict[str, Any], sentence: str
 ) -> None:
-    assert sentence in fetcher.refuse("fetch", *words, "--language", "mt", "--out", tmp_path / "run")
+    told = fetcher.fetch(tmp_path / "run", {**WEB, **wrong})["error"]
+    assert sentence in told
+    assert "\n" not in told
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 def test_conditions_to_be_accepted_are_told_and_a_token_opens(fetcher: Fetcher, hub: HubServer, tmp_path: Path) -> None:
     hub.gated.add("org/web")
-    words = ("fetch", "org/web", "--config", "mlt_Latn", "--language", "mt", "--max-characters", 1000)
-    assert "accept its conditions" in fetcher.refuse(*words, "--out", tmp_path / "first")
-    fetcher.environment["HF_TOKEN"] = hub.token
-    code, answer, _errors = fetcher.run(*words, "--out", tmp_path / "second")
-    assert (code, answer["language"]) == (0, "mt")
+    spec = {**WEB, "max_characters": 1000}
+    assert "accept its conditions" in fetcher.fetch(tmp_path / "run", spec)["error"]
+    assert "give a valid token" in fetcher.fetch(tmp_path / "run", spec, token="hf_wrong")["error"]
+    assert fetcher.fetch(tmp_path / "run", spec, token=hub.token)["num_characters"] >= 1000
 
 
-def test_a_hub_that_does_not_answer_is_told(tmp_path: Path) -> None:
-    offline = Fetcher(tmp_path, "http://127.0.0.1:9")
-    sentence = offline.refuse("fetch", "org/web", "--config", "x", "--language", "mt", "--out", tmp_path / "run")
-    assert "The hub cannot be reached to fetch org/web" in sentence
+@pytest.mark.parametrize("environment", [{}, {"HF_HUB_OFFLINE": "1"}])
+def test_a_hub_that_does_not_answer_is_told(tmp_path: Path, environment: dict[str, str]) -> None:
+    with Fetcher(tmp_path, "http://127.0.0.1:9", **environment) as offline:
+        told = offline.fetch(tmp_path / "run", WEB)["error"]
+    assert told.startswith("The hub cannot be reached to fetch org/web: check the connection")
+
+
+def test_of_a_table_only_the_column_is_fetched_and_no_sound_is_decoded(
+    fetcher: Fetcher, hub: HubServer, folder: Path, tmp_path: Path
+) -> None:
+    before = hub.num_bytes
+    assert fetcher.fetch(tmp_path / "run", {"dataset": "org/wide", "language": "mt"})["num_records"] == 400
+    assert hub.num_bytes - before < (folder / "org" / "wide" / "train-0.parquet").stat().st_size
+
+
+def test_nothing_is_asked_of_the_hub_but_the_data_set(fetcher: Fetcher, hub: HubServer, tmp_path: Path) -> None:
+    hub.requests.clear()
+    assert fetcher.fetch(tmp_path / "run", WEB)["is_whole"]
+    paths = [request.split()[1] for request in hub.requests]
+    assert paths
+    assert all(path.startswith(("/api/datasets/org/web", "/datasets/org/web/resolve/")) for path in paths)
+
+
+def test_a_state_without_its_text_is_refused(fetcher: Fetcher, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    fetcher.fetch(run, WEB, stop_after=100)
+    (run / "text.jsonl").write_bytes(b"{}\n")
+    assert "has been shortened; fetch the text anew" in fetcher.fetch(run, WEB)["error"]
+    (run / "fetch-state.json").write_text("{", encoding="utf-8")
+    assert "is damaged; fetch the text anew" in fetcher.fetch(run, WEB)["error"]
+    assert (run / "text.jsonl").read_bytes() == b"{}\n"
+    assert RunFolder(run).can_go_on
 
 
 def test_ready_made_choices_fill_in_the_language() -> None:
     maltese = {one.name: (one.dataset, one.config, one.split, one.column) for one in choices_for("mt")}
-    assert maltese["FineWeb-2"] == ("HuggingFaceFW/fineweb-2", "mlt_Latn", "train", "text")
-    assert maltese["GlotCC"][1] == "mlt-Latn"
-    assert maltese["Wikipedia"][1] == "20231101.mt"
-    assert maltese["FLORES+"][1:3] == ("mlt_Latn", "dev")
-    assert maltese["OPUS-100"][1] == "en-mt"
-    assert {one.config for one in choices_for("ka")} >= {"kat_Geor", "kat-Geor", "20231101.ka", "en-ka"}
-    assert {one.config for one in choices_for("et")} >= {"ekk_Latn", "20231101.et", "en-et"}
-    assert {one.config for one in choices_for("af")} >= {"af-en"}
-    assert "OPUS-100" not in {one.name for one in choices_for("en")}
-    assert [one.name for one in choices_for("en") if one.needs_access] == ["FLORES+"]
+    assert maltese == {
+        "FineWeb-2": ("HuggingFaceFW/fineweb-2", "mlt_Latn", "train", "text"),
+        "GlotCC": ("cis-lmu/GlotCC-V1", "mlt-Latn", "train", "content"),
+        "Wikipedia": ("wikimedia/wikipedia", "20231101.mt", "train", "text"),
+        "FLORES+": ("openlanguagedata/flores_plus", "mlt_Latn", "dev", "text"),
+        "OPUS-100": ("Helsinki-NLP/opus-100", "en-mt", "train", "translation"),
+    }
+    assert [one.name for one in choices_for("mt") if one.needs_access] == ["FLORES+"]
+    assert all(one.licence for one in choices_for("mt"))
+
+
+@pytest.mark.parametrize(
+    ("language", "configs"),
+    [
+        ("ka", ["kat_Geor", "kat-Geor", "20231101.ka", "kat_Geor", "en-ka"]),
+        ("et", ["ekk_Latn", "ekk-Latn", "20231101.et", "ekk_Latn", "en-et"]),
+        ("af", ["afr_Latn", "afr-Latn", "20231101.af", "afr_Latn", "af-en"]),
+        ("en", ["eng-Latn", "20231101.en", "eng_Latn"]),
+        ("fa", ["fas_Arab", "fas-Arab", "20231101.fa", "pes_Arab", "en-fa"]),
+        ("zh-Hant", ["cmn_Hani", "cmn-Hani", "20231101.zh", "cmn_Hant", "en-zh"]),
+        ("ko", ["kor_Hang", "kor-Hang", "20231101.ko", "kor_Hang", "en-ko"]),
+        ("gsw", ["gsw_Latn", "gsw-Latn", "20231101.als", "gsw_Latn"]),
+        ("no", ["nob_Latn", "nob-Latn", "20231101.no", "nob_Latn", "en-nb"]),
+        ("be-tarask", ["bel_Cyrl", "bel-Cyrl", "20231101.be-x-old", "bel_Cyrl", "be-en"]),
+        ("qaa-x-siltigo", []),
+    ],
+)
+def test_ready_made_choices_know_the_names_of_each_data_set(language: str, configs: list[str]) -> None:
+    assert [one.config for one in choices_for(language)] == configs
 
 
 def test_the_text_of_a_record() -> None:

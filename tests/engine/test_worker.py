@@ -13,6 +13,7 @@ from lapestudio.core.event_log import EventTail
 from lapestudio.core.events import ProgressEvent, ResultEvent, StageEvent, StartedEvent, StoppedEvent
 from lapestudio.core.run_folder import RunFolder
 from lapestudio.core.specs import ExportSpec
+from lapestudio.engine.stages import JobContext
 from lapestudio.engine.worker import StopRequest, TerminatedError, run_worker, throttled, versions
 
 
@@ -107,6 +108,25 @@ def test_the_first_signal_asks_and_the_second_ends_at_once(run, work):
     assert code == 0
     assert isinstance(events[-1], StoppedEvent)
     assert run.read_status().state == "stopped"
+
+
+def test_a_fetch_that_is_ended_at_once_can_go_on(run, work):
+    def recipe(run, spec, emit, should_stop):
+        run.fetch_state_file.write_text("{}", encoding="utf-8")
+        run.request_stop()
+        signal.raise_signal(signal.SIGTERM)
+
+    _code, events = work(recipe)
+    assert events[-1].resumable
+    assert "What it had reached is kept" in events[-1].text
+
+
+def test_the_rate_counts_what_this_attempt_has_done(monkeypatch):
+    now = iter([0.0, 10.0])
+    monkeypatch.setattr("lapestudio.engine.stages.time.monotonic", lambda: next(now))
+    seen = []
+    JobContext(emit=seen.append, should_stop=lambda: False).stage("fetch", "Fetching", already=900)(950, 1000)
+    assert (seen[-1].rate_per_s, seen[-1].remaining_s) == (5.0, 10.0)
 
 
 def test_a_signal_after_the_stop_flag_ends_at_once(run):
