@@ -73,6 +73,8 @@ def fits(text: str, language: str) -> bool:
     wanted = scripts_of_language(language)
     if not wanted:
         return True
+    if text.isascii() and "Latn" in wanted:
+        return True
     shares = script_shares(text)
     return not shares or sum(share for script, share in shares.items() if script in wanted) >= _MIN_SHARE
 
