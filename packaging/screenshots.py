@@ -87,7 +87,7 @@ class Photographer:
         """Take the pictures of the README."""
         self._theme.set_name("light")
         window, view = self._open(_README_SIZE)
-        for step in (Step.IDENTIFY, Step.TRAIN):
+        for step in (Step.LANGUAGES, Step.IDENTIFY, Step.TRAIN):
             view.show_step(step)
             self._settle(view)
             _README.mkdir(exist_ok=True)

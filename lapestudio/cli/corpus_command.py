@@ -203,5 +203,10 @@ def _verdict_text(summary: CorpusSummary) -> str:
         return "not checked"
     if verdict.outcome == "unknown" or verdict.looks_like is None:
         return "not known to the language check"
-    name = find_language(verdict.looks_like).name
-    return f"{name} ({verdict.looks_like}){'' if verdict.outcome == 'agrees' else ', NOT the language that was named'}"
+    said = {
+        "agrees": "",
+        "close": ", which the language check cannot tell from the language that was named",
+        "unsure": ", but that is not sure",
+        "differs": ", NOT the language that was named",
+    }[verdict.outcome]
+    return f"{find_language(verdict.looks_like).name} ({verdict.looks_like}){said}"

@@ -54,6 +54,11 @@ def language(summary: CorpusSummary) -> Verdict | None:
         other = language_name(verdict.looks_like)
         text = _tr("It looks like {other}, not {language}: check the first segments at the side.")
         return "warning", text.format(other=other, language=said)
+    if verdict.outcome == "close" and verdict.looks_like is not None:
+        text = _tr("It reads like {language} or {other}; the language check cannot tell the two apart.")
+        return "good", text.format(language=said, other=language_name(verdict.looks_like))
+    if verdict.outcome == "unsure":
+        return "note", _tr("The language check cannot tell what language this is; look at the first segments.")
     return "note", _tr("The language check does not know {language}; that is no fault.").format(language=said)
 
 
