@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
 
 from lapestudio.core.errors import UserError
@@ -81,6 +81,11 @@ class CorpusFiles(QWidget):
             self._fill(code, chosen)
         self.files.blockSignals(False)
         self._on_selection_changed()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Lay the rows out again: those made before the list was first shown know nothing of the style sheet."""
+        super().showEvent(event)
+        self.files.doItemsLayout()
 
     @Slot(list)
     def add_paths(self, paths: Sequence[Path]) -> None:

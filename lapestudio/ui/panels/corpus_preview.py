@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from lapestudio.core.text_settings import ReadingOptions, options_for
 from lapestudio.corpora.corpus_summary import CorpusSummary
@@ -17,7 +17,29 @@ from lapestudio.ui.widgets.card import Card
 from lapestudio.ui.widgets.labels import button, label
 from lapestudio.ui.widgets.message_bar import MessageBar
 
+Index = QModelIndex | QPersistentModelIndex
 _RICH_FONTS = ("Charis SIL", "Charis", "Doulos SIL", "Gentium", "Noto Sans", "DejaVu Sans")
+
+_PADDING = 30
+_LINE_ROOM = 12
+_MOST_HEIGHT = 100_000
+
+
+class _WholeText(QStyledItemDelegate):
+    """Gives each text the height that it needs when its lines are broken.
+
+    Qt's own measure forgets the padding of the style sheet: texts that nearly fit a line would lose their end.
+    """
+
+    def sizeHint(self, _option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size of an item."""
+        view = self.parent()
+        assert isinstance(view, QListWidget)
+        width = max(1, view.viewport().width() - _PADDING)
+        flags = int(Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextWrapAnywhere)
+        text = str(index.data() or "")
+        rect = view.fontMetrics().boundingRect(QRect(0, 0, width, _MOST_HEIGHT), flags, text)
+        return QSize(width, rect.height() + _LINE_ROOM)
 
 
 class CorpusPreview(Card):
@@ -115,6 +137,7 @@ class CorpusPreview(Card):
         made.setSelectionMode(QListWidget.SelectionMode.NoSelection)
         made.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        made.setItemDelegate(_WholeText(made))
         # Lines are broken for the width that is left beside the bar: it must not come and go.
         made.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         made.setResizeMode(QListWidget.ResizeMode.Adjust)
