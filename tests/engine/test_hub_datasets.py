@@ -189,7 +189,8 @@ def test_a_stopped_fetch_goes_on_and_what_lies_behind_its_state_is_cut_off(fetch
     assert fetcher.fetch(run, WEB, stop_after=100) == {"stopped": True}
     assert texts_of(run) == web_texts()[:98]
     with (run / "text.jsonl").open("ab") as file:
-        file.write(b'{"text": "half a li')
+        # More than what is still to come, so that it would show.
+        file.write(b'{"text": "half a li' * 5000)
     assert fetcher.fetch(run, WEB)["is_whole"]
     assert texts_of(run) == web_texts()
 
