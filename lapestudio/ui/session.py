@@ -230,7 +230,10 @@ class ProjectSession(QObject):
         spec = run.read_spec()
         codes = {language.code for language in self.document.languages}
         file = run.fetched_text_file
-        if isinstance(spec, FetchSpec) and spec.language in codes and file.is_file() and file.stat().st_size:
+        status = run.read_status()
+        # A fetch that was stopped has brought as much as its user wanted, one that failed has not.
+        is_wanted = status is not None and status.state in ("done", "stopped")
+        if isinstance(spec, FetchSpec) and spec.language in codes and is_wanted and file.is_file():
             path = self.project.relative(file)
             self.change_language(
                 spec.language,

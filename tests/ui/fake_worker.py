@@ -23,7 +23,7 @@ from lapestudio.core.events import (
     StoppedEvent,
 )
 from lapestudio.core.run_folder import RunFolder
-from lapestudio.core.specs import ExportSpec, IdentifySpec, TrainSpec
+from lapestudio.core.specs import ExportSpec, FetchSpec, IdentifySpec, TrainSpec
 from tests.ui import recorded
 
 _PACE_S = 0.02
@@ -95,6 +95,9 @@ def main():
                 end = train(run, writer, behaviour == "slow")
             case ExportSpec() as spec:
                 end = export(spec)
+            case FetchSpec():
+                run.fetched_text_file.write_text('{"text": "Artiklu."}\n', encoding="utf-8")
+                end = ResultEvent(summary={"text": "Fetched."})
         writer.write(end)
     state = "stopped" if isinstance(end, StoppedEvent) else "done"
     run.write_status(run.read_status().model_copy(update={"state": state, "finished": time.time()}))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton
 
 from lapestudio.core.project import Project
 from lapestudio.core.run_folder import RunFolder
+from lapestudio.core.specs import FetchSpec
 from lapestudio.ui.panels.hub_dialog import HubDialog
 from lapestudio.ui.steps import Step
 from lapestudio.ui.widgets.message_bar import MessageBar
@@ -280,7 +281,16 @@ def test_text_is_fetched_from_the_hub_and_added(qtbot, shown, project, worker, m
     [name] = session.document.fetches
     run = RunFolder(project.runs_folder / name)
     assert run.read_spec().dataset == "wikimedia/wikipedia"
-    run.fetched_text_file.write_text('{"text": "Artiklu."}\n', encoding="utf-8")
     qtbot.waitUntil(lambda: not session.document.fetches, timeout=WAIT_MS)
     wait_for_quiet(qtbot, window)
     assert saved(project).languages[0].paths[-1].as_posix() == f"runs/{name}/text.jsonl"
+
+
+def test_a_fetch_that_failed_adds_nothing(qtbot, shown, project, worker):
+    window, _panel = shown
+    worker(project, "fail")
+    before = saved(project).languages
+    session = window.view.session
+    session.fetch(FetchSpec(dataset="org/none", language="mt"))
+    qtbot.waitUntil(lambda: not session.document.fetches, timeout=WAIT_MS)
+    assert saved(project).languages == before
