@@ -12,10 +12,11 @@ from lapestudio.corpora.source_file import SourceFile
 from lapestudio.corpora.text_lines import read_text
 from lapestudio.corpora.tier_choice import Tier, text_tiers
 
-# A string with doubled quotes, a number that stands alone, or a flag. What Praat writes besides are names with "=".
-_TOKEN = re.compile(r'"((?:[^"]|"")*)"|(?<![^\s=])(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![^\s])|<(exists|absent)>')
-# Indices such as "item [1]:" and "intervals [2]" are no values.
-_INDEX = re.compile(r"\[\d*\]:?")
+# A string with doubled quotes, a number that stands alone, or a flag. What stands between says nothing: names with "=",
+# indices such as "item [1]:", and comments from "!" to the end of a line.
+_TOKEN = re.compile(
+    r'"((?:[^"]|"")*+)"|(?:\[\d*\]:?|![^\n]*)|(?<![^\s=])(-?\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)(?!\S)|<(exists|absent)>'
+)
 _INTERVALS = "IntervalTier"
 
 
@@ -33,7 +34,7 @@ def read_textgrid(file: SourceFile, reading: Reading) -> Iterator[Segment]:
         UserError: no TextGrid, or cut off.
     """
     tiers = _tiers(file, reading)
-    defaults = _defaults(tiers)
+    defaults = _defaults(tiers, reading)
     for tier in tiers:
         if not reading.takes(tier.name, tier.name in defaults):
             continue
@@ -42,14 +43,15 @@ def read_textgrid(file: SourceFile, reading: Reading) -> Iterator[Segment]:
                 reading.skip("empty label")
                 continue
             place = clock(start) if start == end else f"{clock(start)} to {clock(end)}"
+            speaker = tier.name.partition("@")[2] or None
             unit = f"{start:.3f}"
-            yield Segment(label, str(file), place, field=tier.name, unit=unit, span_s=(start, end))
+            yield Segment(label, str(file), place, field=tier.name, unit=unit, speaker=speaker, span_s=(start, end))
 
 
 def find_parts(file: SourceFile, reading: Reading) -> list[Part]:
     """List the tiers."""
     tiers = _tiers(file, reading)
-    defaults = _defaults(tiers)
+    defaults = _defaults(tiers, reading)
     return [
         Part(
             name=tier.name,
@@ -62,24 +64,26 @@ def find_parts(file: SourceFile, reading: Reading) -> list[Part]:
     ]
 
 
-def _defaults(tiers: list[_GridTier]) -> frozenset[str]:
-    return text_tiers(
-        [Tier(name=tier.name, texts=[label for _start, _end, label in tier.labels if label]) for tier in tiers]
-    )
+def _defaults(tiers: list[_GridTier], reading: Reading) -> frozenset[str]:
+    facts = []
+    for tier in tiers:
+        said = [label for label in tier.labels if label[2]]
+        texts, spans = [text for _start, _end, text in said], [(start, end) for start, end, _text in said]
+        facts.append(Tier(name=tier.name, texts=texts, spans=spans))
+    return text_tiers(facts, reading.language)
 
 
 def _tiers(file: SourceFile, reading: Reading) -> list[_GridTier]:
-    text = read_text(file, reading)
-    # The two strings of the header are "ooTextFile" and "TextGrid"; a comment runs from "!" to the end of its line.
-    values = _TOKEN.finditer(_INDEX.sub(" ", text))
+    values = (match for match in _TOKEN.finditer(read_text(file, reading)) if match.lastindex)
     try:
-        if _string(values) != "ooTextFile" or _string(values) != "TextGrid":
+        # The first string is "ooTextFile", in old files "ooTextFile short".
+        if not _string(values).startswith("ooTextFile") or _string(values) != "TextGrid":
             raise UserError(f"{file} is a file of Praat but no TextGrid; export a TextGrid.")
         _number(values), _number(values)
         if next(values)[3] != "exists":
             return []
         return [_tier(values) for _number_of_tier in range(int(_number(values)))]
-    except (StopIteration, ValueError) as error:
+    except (StopIteration, ValueError, OverflowError) as error:
         raise UserError(f"{file} ends in the middle, or is no TextGrid; save it anew in Praat.") from error
 
 
