@@ -1,8 +1,10 @@
 """CoNLL-U treebanks: the sentence as its comment says, else put together from the tokens."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 
 from lapestudio.corpora.reader import Head, Part, Reader, Reading
 from lapestudio.corpora.segment import Segment
@@ -10,9 +12,25 @@ from lapestudio.corpora.source_file import SourceFile
 from lapestudio.corpora.text_lines import read_lines
 
 _COLUMNS = 10
-_ID = re.compile(r"(\d+)(?:-(\d+)|\.(\d+))?$")
+_FEWEST_COLUMNS = 8
+_FORM, _MISC = 1, 9
+_ID = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})|\.([0-9]{1,9}))?$")
 _COMMENT = re.compile(r"#\s*([\w ]+?)\s*=\s*(.*)$")
-_TEXT = "text"
+_TEXT, _TRANSLATION = "text", "text_"
+_LOOKED_AT = 1000
+
+
+@dataclass(slots=True)
+class _Sentence:
+    line: int
+    comments: dict[str, str] = field(default_factory=dict)
+    rows: list[list[str]] = field(default_factory=list)
+
+    def texts(self) -> dict[str, str]:
+        """Return what the sentence says, by field; nothing that is empty."""
+        texts = {_TEXT: _shown(self.comments.get(_TEXT, "")) or _rebuilt(self.rows)}
+        texts.update({key: text for key, text in self.comments.items() if key.startswith(_TRANSLATION)})
+        return {key: text for key, text in texts.items() if text}
 
 
 def read_conllu(file: SourceFile, reading: Reading) -> Iterator[Segment]:
@@ -22,55 +40,88 @@ def read_conllu(file: SourceFile, reading: Reading) -> Iterator[Segment]:
         UserError: not readable.
     """
     document = str(file)
-    for number, (line, comments, rows) in enumerate(_sentences(file, reading), start=1):
+    default = _default(file, reading)
+    for number, sentence in enumerate(_sentences(file, reading), start=1):
+        comments = sentence.comments
         if "newdoc id" in comments or "newdoc" in comments:
             document = f"{file}#{comments.get('newdoc id') or number}"
-        name = comments.get("sent_id", "")
-        texts = {key: text for key, text in comments.items() if key.startswith(f"{_TEXT}_") and text}
-        texts[_TEXT] = comments.get(_TEXT) or _rebuilt(rows)
-        place = f"line {line}" + (f", {name}" if name else "")
-        if not texts[_TEXT]:
-            reading.skip("empty sentence")
-        for key in sorted(texts, key=lambda key: key != _TEXT):
-            if texts[key] and reading.takes(key, key == _TEXT):
-                language = key.partition("_")[2] or None
-                yield Segment(texts[key], document, place, field=key, language=language, unit=f"sentence {number}")
+        texts = sentence.texts()
+        if _TEXT not in texts:
+            reading.skip("sentence without words")
+        name = comments.get("sent_id")
+        for key, text in texts.items():
+            if reading.takes(key, key == default):
+                yield Segment(
+                    text,
+                    document,
+                    f"line {sentence.line}" + (f", {name}" if name else ""),
+                    field=key,
+                    language=key.removeprefix(_TRANSLATION) if key != _TEXT else None,
+                    unit=f"sentence {number}",
+                    speaker=comments.get("speaker_id") or comments.get("speaker") or None,
+                )
 
 
 def find_parts(file: SourceFile, reading: Reading) -> list[Part]:
-    """List the sentences and their translations."""
+    """List the sentences and their translations.
+
+    Raises:
+        UserError: not readable.
+    """
+    default = _default(file, reading)
     found: dict[str, tuple[int, str]] = {}
-    for _line, comments, rows in _sentences(file, reading):
-        texts = {key: text for key, text in comments.items() if key.startswith(f"{_TEXT}_")}
-        texts[_TEXT] = comments.get(_TEXT) or _rebuilt(rows)
-        for key, text in texts.items():
+    for sentence in _sentences(file, _quiet(reading)):
+        for key, text in sentence.texts().items():
             number, example = found.get(key, (0, text))
             found[key] = number + 1, example
     return [
-        Part(name=key, kind="field", is_default=key == _TEXT, num_segments=number, example=example)
+        Part(
+            name=key,
+            kind="field",
+            is_default=key == default,
+            language=key.removeprefix(_TRANSLATION) if key != _TEXT else None,
+            num_segments=number,
+            example=example,
+        )
         for key, (number, example) in sorted(found.items())
     ]
 
 
-def _sentences(file: SourceFile, reading: Reading) -> Iterator[tuple[int, dict[str, str], list[list[str]]]]:
-    """Yield first line, comments and rows of each sentence."""
-    comments: dict[str, str] = {}
-    rows: list[list[str]] = []
-    first = 1
+def _default(file: SourceFile, reading: Reading) -> str:
+    """Return the field that is read without a choice: the translation where that is what is in the wanted language."""
+    if reading.language is None or reading.parts is not None:
+        return _TEXT
+    for sentence in islice(_sentences(file, _quiet(reading)), _LOOKED_AT):
+        for key in sentence.texts():
+            language = key.removeprefix(_TRANSLATION)
+            if key != _TEXT and language and reading.wants_language(language):
+                return key
+    return _TEXT
+
+
+def _quiet(reading: Reading) -> Reading:
+    """Return a reading for a first look: faults are told once, when the text is read."""
+    return replace(reading, report=lambda _fault: None, skipped=Counter(), warnings=[])
+
+
+def _sentences(file: SourceFile, reading: Reading) -> Iterator[_Sentence]:
+    sentence = _Sentence(1)
     for number, line in chain(read_lines(file, reading, line_ends="lf", long_lines="drop"), [(0, "")]):
         if not line.strip():
-            if comments or rows:
-                yield first, comments, rows
-            comments, rows, first = {}, [], number + 1
+            if sentence.comments or sentence.rows:
+                yield sentence
+            sentence = _Sentence(number + 1)
         elif line.startswith("#"):
             match = _COMMENT.match(line)
-            comments.update({match[1]: match[2].strip()} if match is not None else {line[1:].strip(): ""})
+            sentence.comments.update({match[1]: match[2].strip()} if match is not None else {line[1:].strip(): ""})
         else:
             row = line.split("\t")
-            if len(row) < _COLUMNS - 2 or not _ID.match(row[0]):
-                reading.report(f"{file}, line {number}: no row of CoNLL-U (ten columns that begin with a number).")
+            if len(row) < _FEWEST_COLUMNS or not _ID.match(row[0]):
+                reading.report(
+                    f"{file}, line {number}: no row of CoNLL-U (ten columns that begin with a number); correct it."
+                )
                 continue
-            rows.append(row)
+            sentence.rows.append(row)
 
 
 def _rebuilt(rows: list[list[str]]) -> str:
@@ -82,16 +133,21 @@ def _rebuilt(rows: list[list[str]]) -> str:
             continue
         if match[2] is not None:
             covered = int(match[2])
-        misc = row[-1].split("|")
-        text += row[1] + ("" if "SpaceAfter=No" in misc else " ")
-    return text.strip()
+        misc = row[_MISC].split("|") if len(row) > _MISC else ()
+        text += row[_FORM] + ("" if "SpaceAfter=No" in misc else " ")
+    return _shown(text.strip())
+
+
+def _shown(text: str) -> str:
+    """Return a text, or nothing where a treebank withholds its words for the sake of rights and has _ for each."""
+    return text if text.replace("_", " ").strip() else ""
 
 
 def _recognises(head: Head) -> bool:
     if head.text is None:
         return False
-    rows = [line for line in head.text[:20_000].split("\n") if line.strip() and not line.startswith("#")][:3]
-    return bool(rows) and all(len(row.split("\t")) == _COLUMNS and _ID.match(row.split("\t")[0]) for row in rows[:2])
+    rows = [line for line in head.text[:20_000].split("\n") if line.strip() and not line.startswith("#")][:2]
+    return bool(rows) and all(len(row.split("\t")) == _COLUMNS and _ID.match(row.split("\t")[0]) for row in rows)
 
 
 READER = Reader(
