@@ -196,4 +196,5 @@ class Project:
             paths=tuple(self.resolve(path) for path in paths),
             reading={str(self.resolve(Path(path))): options for path, options in language.reading.items()},
             cleaning=language.cleaning,
+            held_out=() if held_out else tuple(self.resolve(path) for path in language.held_out),
         )

@@ -31,6 +31,8 @@ class CorpusSource(Settings):
     """What was decided about single files, by their paths; FOLDER/*.eaf stands for all such files below a folder."""
     cleaning: CleaningSettings = CleaningSettings()
     """What is left out of the text."""
+    held_out: tuple[Path, ...] = ()
+    """Files or folders of text kept for testing; what occurs in them is left out, where cleaning says so."""
 
 
 class SelectionSettings(Settings):

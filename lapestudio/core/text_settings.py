@@ -43,6 +43,8 @@ class CleaningSettings(Settings):
     """Leave out segments most of whose letters are not of the language's script."""
     check_language: bool = False
     """Leave out segments that are clearly in another language, where the checker knows both."""
+    remove_held_out: bool = True
+    """Leave out segments that occur in the text that is kept for testing, too."""
 
 
 def options_for(path: Path, options: OptionsByFile) -> ReadingOptions:

@@ -32,7 +32,7 @@ _NAMES = {
     "check_language": "other language",
     "remove_duplicates": "duplicate",
     "remove_near_duplicates": "near duplicate",
-    "held_out": "in the held-out text",
+    "remove_held_out": "in the held-out text",
     "empty": "empty",
 }
 
@@ -53,8 +53,7 @@ class StepResult:
     """What a step did."""
 
     setting: str
-    """The step's field in `CleaningSettings`; "empty" for segments of which nothing remained, "held_out" for those
-    that occur in the held-out text."""
+    """The step's field in `CleaningSettings`; "empty" for segments of which nothing remained."""
     name: str
     """A short name in English."""
     num_removed: int = 0
@@ -130,7 +129,7 @@ def clean(
             is_new = near_duplicates.are_new([segment.text for segment in kept])
             kept = _kept(kept, is_new.tolist(), "remove_near_duplicates", log)
         if held_out_keys is not None:
-            kept = _kept(kept, (~held_out_keys.contains(text_keys(kept))).tolist(), "held_out", log)
+            kept = _kept(kept, (~held_out_keys.contains(text_keys(kept))).tolist(), "remove_held_out", log)
         yield from kept
 
 

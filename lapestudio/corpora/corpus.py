@@ -4,12 +4,17 @@ In: files and what the user has decided about them. Out: segments, as a stream t
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from lapestudio.core.specs import CorpusSource
 from lapestudio.corpora.cleaning import CleaningLog, clean
+from lapestudio.corpora.key_set import KeySet
 from lapestudio.corpora.reader import Report, stop_at_fault
 from lapestudio.corpora.reading import ReadingLog, read_all
 from lapestudio.corpora.segment import Segment
+from lapestudio.corpora.text_key import text_keys
+
+_BATCH = 2048
 
 
 class Corpus:
@@ -39,4 +44,22 @@ class Corpus:
             log=self.reading_log,
             normaliser=None,
         )
-        return clean(segments, source.cleaning, language=source.language, log=self.cleaning_log)
+        return clean(
+            segments,
+            source.cleaning,
+            language=source.language,
+            log=self.cleaning_log,
+            held_out_keys=self._held_out_keys(),
+        )
+
+    def _held_out_keys(self) -> KeySet | None:
+        """Return the keys of what is kept for testing; nothing where nothing is, or where it may occur."""
+        source = self.source
+        if not source.held_out or not source.cleaning.remove_held_out:
+            return None
+        keys = KeySet()
+        held_out = Corpus(source.model_copy(update={"paths": source.held_out, "held_out": ()}), report=self._report)
+        segments = iter(held_out)
+        while batch := list(islice(segments, _BATCH)):
+            keys.add(text_keys(batch))
+        return keys

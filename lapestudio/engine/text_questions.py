@@ -35,7 +35,7 @@ def describe(arguments: Arguments, say: Say) -> Answer:
     for document in arguments["corpora"]:
         source = CorpusSource.model_validate(document)
         try:
-            state = state_of_files(find_all_files(source.paths))
+            state = state_of_files(find_all_files([*source.paths, *source.held_out]))
         except (UserError, OSError):
             state = ""  # Whatever is wrong with the files, describing them says it.
         key = ("summary", source.model_dump_json(), state, str(arguments["preview"]))

@@ -34,9 +34,10 @@ def main() -> int:
     parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], help="which; all when none is named")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, help="also write the figures as JSON")
+    parser.add_argument("--usual-allocator", action="store_true", help="leave the C library's allocator as it is")
     arguments = parser.parse_args()
     environment = engine_environment()
-    if os.environ.get(_IS_SET_UP) is None:
+    if os.environ.get(_IS_SET_UP) is None and not arguments.usual_allocator:
         # As jobs run: the allocator's settings hold from the start of a process.
         command = [sys.executable, "-m", "tests.benchmarks", *sys.argv[1:]]
         os.execve(sys.executable, command, environment | {_IS_SET_UP: "1"})

@@ -107,7 +107,7 @@ def test_what_occurs_in_held_out_text_is_left_out() -> None:
     kept = list(clean(lines, CleaningSettings(), language=None, log=log, held_out_keys=keys))
     assert [segment.text for segment in kept] == ["Il-kelb qam."]
     [step] = log.results()
-    assert (step.setting, step.num_removed, step.examples[1].location) == ("held_out", 2, "line 3")
+    assert (step.setting, step.num_removed, step.examples[1].location) == ("remove_held_out", 2, "line 3")
 
 
 def test_the_first_segments_come_before_many_have_been_read() -> None:

@@ -145,3 +145,15 @@ def test_all_segments_are_handed_on_in_order(tmp_path: Path) -> None:
     assert progress == sorted(progress)
     assert progress[-1] == summary.num_characters == sum(map(len, texts))
     assert describe(source(file), is_cancelled=lambda: True).num_segments < 5000
+
+
+def test_what_is_kept_for_testing_is_left_out_and_counted(tmp_path: Path) -> None:
+    text = write(tmp_path / "a.txt", "Il-kelb.\nIl-qattus.\nIż-żiemel.\n")
+    test = write(tmp_path / "test.jsonl", '{"text": "IL-QATTUS."}\n{"text": "Ħaġa oħra."}\n')
+    held_out = CorpusSource(language="mt", paths=(text,), held_out=(test,))
+    summary = describe(held_out)
+    assert [segment.text for segment in summary.preview] == ["Il-kelb.", "Iż-żiemel."]
+    [step] = summary.cleaning
+    assert (step.setting, step.num_removed, step.examples[0].before) == ("remove_held_out", 1, "Il-qattus.")
+    kept = held_out.model_copy(update={"cleaning": CleaningSettings(remove_held_out=False)})
+    assert describe(kept).num_segments == 3

@@ -102,6 +102,11 @@ class CleaningBox(QWidget):
                 self.tr("Segments that differ from an earlier one in a few letters or words only."),
             ),
             (
+                "remove_held_out",
+                self.tr("Text kept for testing"),
+                self.tr("Segments that occur in the files kept for testing: whoever has trained on them knows them."),
+            ),
+            (
                 "check_script",
                 self.tr("Other scripts"),
                 self.tr("Segments most of whose letters belong to a script that the language does not use."),
