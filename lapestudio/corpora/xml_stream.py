@@ -4,20 +4,38 @@ Names come without their namespaces, since the same format is written with and w
 """
 
 import codecs
+import re
 from collections.abc import Collection, Iterator
+from html.entities import html5
 from typing import BinaryIO, Literal
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from lapestudio.core.errors import UserError
 from lapestudio.corpora.encodings import WIDE, detect_encoding
-from lapestudio.corpora.reader import Reading
+from lapestudio.corpora.reader import Head, Reading
 from lapestudio.corpora.source_file import SourceFile
 from lapestudio.corpora.text_lines import HEAD_BYTES, MAX_DOCUMENT_BYTES
 
 MAX_DEPTH = 200
 MAX_ELEMENT_CHARACTERS = 1 << 26
 _CHUNK_BYTES = 1 << 18
+_PROLOGUE = re.compile(r"\s*(?:<\?[^>]*\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[[^\]]*\]\s*)?>)", re.DOTALL)
+_ROOT = re.compile(r"\s*<(?:[\w.-]+:)?([\w.-]+)[\s/>]")
+
+
+def has_root(head: Head, *names: str) -> bool:
+    """Say whether a file begins like an XML document whose root has one of `names`; prose about XML does not."""
+    return head.text is not None and root_name(head.text) in names
+
+
+def root_name(text: str) -> str | None:
+    """Return the name of the first element of a document, without its namespace; nothing where `text` is no XML."""
+    position = 0
+    while match := _PROLOGUE.match(text, position):
+        position = match.end()
+    root = _ROOT.match(text, position)
+    return root[1] if root is not None else None
 
 
 def xml_elements(file: SourceFile, reading: Reading, names: Collection[str]) -> Iterator[Element]:
@@ -120,6 +138,7 @@ class _Collector:
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._data
         self._parser.EntityDeclHandler = self._refuse_entity
+        self._parser.SkippedEntityHandler = self._name_character
         self._around: list[tuple[str, str | None]] = []
         self._builder: TreeBuilder | None = None
         self._depth = 0
@@ -199,7 +218,14 @@ class _Collector:
             )
         self._builder.data(text)
 
-    def _refuse_entity(self, name: str, *_rest: object) -> None:
+    def _name_character(self, name: str, is_parameter: bool) -> None:
+        """Take a character by its name: a DTD that lies elsewhere declares it, and the letter must not be lost."""
+        if not is_parameter and (handler := self._parser.CharacterDataHandler) is not None:
+            handler(html5.get(f"{name};", "\ufffd"))
+
+    def _refuse_entity(self, name: str, is_parameter: int, *_rest: object) -> None:
+        if is_parameter:
+            return  # Those of old TEI files; the parser never expands them.
         raise UserError(
             f'{self.file} declares the entity "{name}", which documents from strangers must not; export it again '
             "without a DOCTYPE."
