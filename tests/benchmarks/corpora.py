@@ -1,5 +1,6 @@
 """Reading and tokenising large text: megabytes a second, peak memory on a gigabyte, and the tokenizer's own speed."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from lapestudio.core.specs import CorpusSource
 from lapestudio.corpora.corpus import Corpus
@@ -92,17 +94,22 @@ def gigabyte_benchmark() -> list[Report]:
         write_text(file, _GIGABYTE)
         command = [sys.executable, "-m", "lapestudio", "corpus", str(file), "--language", "mt", "--json"]
         begin = time.perf_counter()
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "PYTHONUTF8": "1"})
-        assert child.stdout is not None
-        answer = child.stdout.read()
-        _pid, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        assert child.returncode == 0, "the command failed"
+        with tempfile.TemporaryFile() as out:
+            child = subprocess.Popen(command, stdout=out, env={**os.environ, "PYTHONUTF8": "1"})
+            # Sampled: what the system counts as the child's peak includes this process at the moment of the fork.
+            process, peak = psutil.Process(child.pid), 0
+            while child.poll() is None:
+                with contextlib.suppress(psutil.Error):
+                    peak = max(peak, process.memory_info().rss)
+                time.sleep(0.02)
+            assert child.returncode == 0, "the command failed"
+            out.seek(0)
+            answer = out.read()
         seconds = time.perf_counter() - begin
         report.figures["segments"] = json.loads(answer)["num_segments"]
         report.figures["time, s"] = seconds
         report.figures["describing, MB/s"] = file.stat().st_size / 1e6 / seconds
-        report.target("peak memory, MB", usage.ru_maxrss / 1000, at_most=400)
+        report.target("peak resident memory, MB", peak / 1e6, at_most=400)
     return [report]
 
 
